@@ -1,0 +1,1 @@
+"""Pure feature functions: columns and DataFrames in, columns and DataFrames out."""
