@@ -63,10 +63,10 @@ def render_deliveries(
 
 
 def write_truth(path: Path, flights: pd.DataFrame, lines: pd.DataFrame, names: list[str]) -> None:
-    """Writes the truth as JSON lines: one object a disturbed or additional line (docs/demo-data.md).
+    """Writes the truth as JSON lines: one object a line that is not just a flight in its month.
 
-    Fields: `file` and `record` (0-based data record in it), `kind`, `expected` destination, `reason`
-    code, the key, and `ever_valid`: whether any delivery holds a valid line of the key.
+    Fields: `file` and `record` (0-based data record in it), `kind`, `expected` destination,
+    `reason` code, the key, and `ever_valid`: whether any delivery holds a valid line of the key.
     """
     disturbed = lines[lines["kind"].notna()].reset_index(drop=True)
     keys = flights[FLIGHT_KEY].iloc[disturbed["row"]].reset_index(drop=True)
@@ -82,4 +82,5 @@ def write_truth(path: Path, flights: pd.DataFrame, lines: pd.DataFrame, names: l
             "ever_valid": disturbed["ever_valid"].astype(bool),
         }
     )
-    path.write_text(truth.to_json(orient="records", lines=True).replace("\\/", "/"))
+    text = truth.to_json(orient="records", lines=True) if len(truth) else ""
+    path.write_text(text.replace("\\/", "/"), encoding="utf-8")
