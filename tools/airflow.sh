@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Gives real Airflow an environment of its own, .venv-airflow: its pins and ours do not fit together.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+AIRFLOW=3.3.2
+STAMP=.venv-airflow/set-up
+if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$AIRFLOW $PWD" ]; then exit 0; fi
+# shellcheck source=tools/lib.sh
+. tools/lib.sh
+
+make_venv() { rm -rf .venv-airflow && .venv/bin/python -m venv .venv-airflow; }
+stage "environment for Airflow" make_venv
+stage "Airflow $AIRFLOW" .venv-airflow/bin/python -m pip install --quiet "apache-airflow==$AIRFLOW" \
+  --constraint tools/airflow-constraints.txt
+printf '%s %s' "$AIRFLOW" "$PWD" >"$STAMP"
