@@ -42,9 +42,9 @@ class LockedJar:
         return f"{group}_{artifact}-{version}.jar"
 
 
-def read_lock(path: Path = LOCK) -> tuple[LockedJar, ...]:
+def read_lock() -> tuple[LockedJar, ...]:
     """Returns the locked jars in the order of the file."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = LOCK.read_text(encoding="utf-8").splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
     return tuple(LockedJar(sha256, coordinates) for sha256, coordinates in rows)
 
