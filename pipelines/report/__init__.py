@@ -1,0 +1,1 @@
+"""The run report: its contract (`model`), and the HTML page made of it (`html`)."""
