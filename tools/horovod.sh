@@ -26,7 +26,9 @@ has_horovod() {
   .venv/bin/python -c 'import horovod.torch; raise SystemExit(not horovod.torch.gloo_built())'
 }
 install_horovod() {
-  .venv/bin/python -m pip install --quiet --no-deps --force-reinstall "$WHEELS"/horovod-*.whl
+  # Forced, for a wheel of another torch has the same version.
+  install --force-reinstall --no-deps "$WHEELS"/horovod-*.whl
+  install "$WHEELS"/horovod-*.whl
   has_horovod
 }
 
