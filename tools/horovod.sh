@@ -26,8 +26,8 @@ has_horovod() {
   .venv/bin/python -c 'import horovod.torch; raise SystemExit(not horovod.torch.gloo_built())'
 }
 install_horovod() {
-  # Forced, for a wheel of another torch has the same version.
-  install --force-reinstall --no-deps "$WHEELS"/horovod-*.whl
+  # A wheel built against another torch has the same version.
+  .venv/bin/python -m pip uninstall --quiet --yes horovod
   install "$WHEELS"/horovod-*.whl
   has_horovod
 }
