@@ -27,9 +27,7 @@ AIRPORTS = [
 CASES = [  # departure (UTC), destination, clock at arrival, arrival (UTC) or None
     pytest.param("2013-01-01T10:17", "BOS", 633, "2013-01-01T11:33", id="same zone, same day"),
     pytest.param("2013-07-01T16:00", "LAX", 1512, "2013-07-01T22:12", id="summer in the west"),
-    pytest.param(
-        "2013-07-01T16:00", "PHX", 1412, "2013-07-01T21:12", id="no summer time"
-    ),
+    pytest.param("2013-07-01T16:00", "PHX", 1412, "2013-07-01T21:12", id="no summer time"),
     pytest.param("2013-01-02T04:50", "BOS", 45, "2013-01-02T05:45", id="after midnight"),
     pytest.param("2013-01-02T04:50", "BOS", 0, "2013-01-02T05:00", id="0 is midnight"),
     pytest.param("2013-01-02T03:50", "BOS", 2400, "2013-01-02T05:00", id="2400 ends the day"),
