@@ -8,6 +8,8 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+from pipelines.project.load import load_project
+
 HERE = Path(__file__).parent
 
 
@@ -53,3 +55,9 @@ def test_expected_counts_of_customers() -> None:
     found = json.loads((HERE / "expected.json").read_text())["customers"]
     assert (found["records"], found["clean"]) == (len(ids), len(set(ids))) == (61, 60)
     assert found["duplicates"] == 1
+
+
+def test_project_file_is_valid() -> None:
+    loaded = load_project(str(HERE / "conf" / "orders"))
+    assert loaded.name == "orders"
+    assert loaded.home == HERE
