@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import InitErrorDetails
 
-from pipelines.project.types import Name, Strict
+from pipelines.project.types import Name, Strict, unknown_word
 
 Metric = Literal["roc_auc", "pr_auc", "log_loss", "brier", "rmse", "mae", "r2"]
 
@@ -116,7 +116,7 @@ class Model(Strict):
     @classmethod
     def _known_kind(cls, kind: str) -> str:
         if kind not in MODEL_KINDS:
-            raise ValueError(f"unknown model; allowed: {', '.join(sorted(MODEL_KINDS))}")
+            raise ValueError(f"{unknown_word('model', kind, MODEL_KINDS, most=3)} (cauce model ls)")
         return kind
 
     @model_validator(mode="after")
@@ -140,7 +140,7 @@ class Model(Strict):
 
     def settings(self) -> Any:
         """The parameters with their defaults, as the section's own type."""
-        return MODEL_KINDS[self.kind].model_validate(self.params)
+        return MODEL_KINDS[self.kind].model_validate(self.params, strict=True)
 
 
 def _under_params(item: Any) -> InitErrorDetails:
@@ -168,7 +168,12 @@ class Evaluate(Strict):
 
     primary: Metric = "roc_auc"
     """Metric the champion is chosen by, on validation."""
-    metrics: Annotated[tuple[Metric, ...], Field(min_length=1)] = ("roc_auc", "pr_auc", "log_loss", "brier")
+    metrics: Annotated[tuple[Metric, ...], Field(min_length=1)] = (
+        "roc_auc",
+        "pr_auc",
+        "log_loss",
+        "brier",
+    )
     """Metrics of the board."""
     interval: Interval = Interval()
     """Intervals of the metrics."""
@@ -243,4 +248,3 @@ class Monitor(Strict):
 
     drift: Drift = Drift()
     """Drift of the inputs."""
-

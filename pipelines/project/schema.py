@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -9,8 +10,8 @@ from pydantic import Field, field_validator, model_validator
 
 from pipelines.project.modeling import Evaluate, Gates, Model, Monitor, Score
 from pipelines.project.sources import Source
-from pipelines.project.training import Static, TrainingSet
-from pipelines.project.types import Name, Share, Strict
+from pipelines.project.training import Calendar, TrainingSet
+from pipelines.project.types import Name, Share, Strict, raise_findings, unknown_word
 
 
 class ProjectSection(Strict):
@@ -77,39 +78,41 @@ class Project(Strict):
 
     @model_validator(mode="after")
     def _names_exist(self) -> Project:
-        for where, name in self._references():
-            if name not in self.sources:
-                allowed = ", ".join(self.sources)
-                raise ValueError(f"{where} names the unknown source `{name}`; allowed: {allowed}")
-        champion = self.gates.champion
-        if champion and champion.baseline not in self.models:
-            allowed = ", ".join(self.models)
-            raise ValueError(
-                f"gates.champion.baseline names the unknown model `{champion.baseline}`; allowed: {allowed}"
-            )
-        for name in self.score:
-            if name not in self.training_sets:
-                raise ValueError(f"score names the unknown training set `{name}`")
+        known = {
+            "source": list(self.sources),
+            "model": list(self.models),
+            "training set": list(self.training_sets),
+        }
+        findings = [
+            (place, unknown_word(noun, name, known[noun]))
+            for place, noun, name in self._references()
+            if name not in known[noun]
+        ]
         if self.models and not self.training_sets:
-            raise ValueError("models need a training set")
+            findings.append((("models",), "models need a training set"))
+        if findings:
+            raise_findings("project", findings)
         return self
 
-    def _references(self) -> list[tuple[str, str]]:
-        """Pairs of (key, source it names)."""
-        found = []
+    def _references(self) -> Iterator[tuple[tuple[str, ...], str, str]]:
+        """Yields (place, what is named there, its name)."""
         for name, source in self.sources.items():
+            top = ("sources", name)
             for column, derived in source.derive.items():
                 if not isinstance(derived, str) and derived.lookup:
-                    found.append((f"sources.{name}.derive.{column}.lookup", derived.lookup))
+                    yield (*top, "derive", column, "lookup"), "source", derived.lookup
             for rule_name, rule in source.table_rules.items():
-                found += [
-                    (f"sources.{name}.table_rules.{rule_name}", target.split(".")[0])
-                    for target in (rule.foreign_key or {}).values()
-                ]
+                for column, target in (rule.foreign_key or {}).items():
+                    place = (*top, "table_rules", rule_name, "foreign_key", column)
+                    yield place, "source", target.split(".")[0]
         for name, training_set in self.training_sets.items():
-            found.append((f"training_sets.{name}.rows", training_set.rows.source))
+            top = ("training_sets", name)
+            yield (*top, "rows", "source"), "source", training_set.rows.source
             for group in ("windows", "latest", "static"):
                 for key, feature in getattr(training_set, group).items():
-                    if group != "static" or isinstance(feature, Static):
-                        found.append((f"training_sets.{name}.{group}.{key}", feature.from_))
-        return found
+                    if not isinstance(feature, Calendar):
+                        yield (*top, group, key, "from"), "source", feature.from_
+        if self.gates.champion:
+            yield ("gates", "champion", "baseline"), "model", self.gates.champion.baseline
+        for name in self.score:
+            yield ("score", name), "training set", name

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from pipelines.project.types import Column, Expression, Name, Share, Strict
 
@@ -39,9 +39,19 @@ class DeriveFunction(Strict):
     """A function of the project's code that adds one column."""
 
     function: Annotated[str, Field(pattern=r"^custom\.[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$")]
-    """`custom.module.name`, called with the rows and the lookup table, returning the rows with the column."""
+    """`custom.module.name`: called with rows and lookup table, returns the rows with the column."""
     lookup: Name | None = None
     """Source whose clean table is passed as second argument."""
+
+
+def _kind_of_derived(value: Any) -> str:
+    return "DeriveFunction" if isinstance(value, dict | DeriveFunction) else "Expression"
+
+
+Derived = Annotated[
+    Annotated[Expression, Tag("Expression")] | Annotated[DeriveFunction, Tag("DeriveFunction")],
+    Discriminator(_kind_of_derived),
+]
 
 
 class RowRule(Strict):
@@ -82,7 +92,7 @@ class Dedup(Strict):
 
 
 class TableRule(Strict):
-    """A rule on what the clean table would become; a failed one with severity `fail` stops publishing."""
+    """A rule on what the clean table would become; severity `fail` stops publishing."""
 
     max_quarantined: Share | None = None
     """Highest share of a batch's rows that row rules may set aside."""
@@ -107,9 +117,8 @@ class TableRule(Strict):
     def _one_test(self) -> TableRule:
         tests = ("max_quarantined", "in_", "not_null", "foreign_key", "great_expectations")
         if sum(getattr(self, name) is not None for name in tests) != 1:
-            raise ValueError(
-                "needs exactly one of max_quarantined, in, not_null, foreign_key, great_expectations"
-            )
+            words = ", ".join(test.rstrip("_") for test in tests)
+            raise ValueError(f"needs exactly one of {words}")
         if (self.in_ is not None or self.not_null is not None) != (self.column is not None):
             raise ValueError("in and not_null need column; other rules stand alone")
         return self
@@ -122,12 +131,12 @@ class Source(Strict):
     """Where the data lie and how they are written."""
     columns: Annotated[dict[str, Column], Field(alias="schema", min_length=1)]
     """Column → type, matched by name; `!` says that null is a mistake."""
-    derive: dict[Name, Expression | DeriveFunction] = {}
+    derive: dict[Name, Derived] = {}
     """Columns computed from the others, in this order."""
     event_time: str | None = None
     """Column that says when the event happened."""
     known_at: dict[str, tuple[str, ...] | Literal["*"]] = {}
-    """Instant column → columns known from then on; `always` for what is known before; the rest feeds nothing."""
+    """Instant column, or `always` → columns known from then on; the rest feeds nothing."""
     row_rules: dict[Name, RowRule] = {}
     """Rules for single rows, applied before deduplication."""
     dedup: Dedup
@@ -146,16 +155,16 @@ class Source(Strict):
     @model_validator(mode="after")
     def _columns_exist(self) -> Source:
         known = {*self.columns, *self.derive, "delivered_at"}
-        named = {
+        named: dict[str, list[str]] = {
             "event_time": [self.event_time] if self.event_time else [],
-            "dedup.key": self.dedup.key,
+            "dedup.key": list(self.dedup.key),
             "dedup.by": [self.dedup.by],
             "known_at": [c for c in self.known_at if c != "always"],
             "row_rules": [r.column for r in self.row_rules.values() if r.column],
             "table_rules": [r.column for r in self.table_rules.values() if r.column],
         }
         for names in self.known_at.values():
-            named["known_at"] += [] if names == "*" else names
+            named["known_at"] += [] if names == "*" else list(names)
         for where, columns in named.items():
             for column in columns:
                 if column not in known:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from pipelines.project.types import Duration, Expression, Name, Strict
 
@@ -31,7 +31,7 @@ class Label(Strict):
     task: Literal["binary", "regression"] = "binary"
     """Kind of the label."""
     wait: Duration
-    """How long after predict_at a label is surely known; rows younger than that are `not yet known`."""
+    """How long after predict_at a label is surely known; younger rows are `not yet known`."""
     if_null: Literal["exclude"] = "exclude"
     """Rows without a label are kept out and counted."""
 
@@ -48,7 +48,7 @@ class Windows(Strict):
     next: tuple[Duration, ...] = ()
     """Spans ahead, for what is always known: events in (predict_at, predict_at + span]."""
     values: Annotated[dict[str, tuple[Aggregate, ...]], Field(min_length=1)]
-    """Column, condition, or `*` for the events themselves → aggregates; `rate` is a condition's share."""
+    """Column, condition, or `*` for the events → aggregates; `rate` is a condition's share."""
 
     @model_validator(mode="after")
     def _one_direction(self) -> Windows:
@@ -90,6 +90,17 @@ class Calendar(Strict):
     """Parts to take; weekday 0 is Monday."""
 
 
+def _kind_of_static(value: Any) -> str:
+    is_calendar = "parts" in value or "of" in value if isinstance(value, dict) else False
+    return "Calendar" if is_calendar or isinstance(value, Calendar) else "Static"
+
+
+StaticColumns = Annotated[
+    Annotated[Static, Tag("Static")] | Annotated[Calendar, Tag("Calendar")],
+    Discriminator(_kind_of_static),
+]
+
+
 class EncodeNumeric(Strict):
     """How numbers enter a model."""
 
@@ -129,7 +140,7 @@ class Split(Strict):
     test_until: date
     """First day that is no longer test; later rows are left out and counted."""
     embargo: Literal["label", "none"] = "label"
-    """`label`: rows whose label was not known at the end of their part (wait) are excluded and counted."""
+    """`label`: rows whose label was unknown when their part ended are excluded and counted."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Split:
@@ -149,7 +160,7 @@ class TrainingSet(Strict):
     """Aggregates over spans of time."""
     latest: dict[Name, Latest] = {}
     """Newest known values."""
-    static: dict[Name, Static | Calendar] = {}
+    static: dict[Name, StaticColumns] = {}
     """Columns of the row, of joined tables, and calendar parts."""
     encode: Encode = Encode()
     """Encoders."""

@@ -1,12 +1,22 @@
-"""The scalar types of a project file: names, durations, shares and SQL types, with the words a mistake is told in."""
+"""The scalar types of a project file, and the words in which a mistake with them is told."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    StringConstraints,
+    ValidationError,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 _DURATION = re.compile(r"^\s*(\d+)\s*(s|min|h|d|w)\s*$")
 _UNIT_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -24,12 +34,42 @@ class Strict(BaseModel):
 
 
 class ColumnType(Strict):
-    """The declared type of a source column, written `double` or, where null is a mistake, `double!`."""
+    """The type of a source column, written `double` or, where null is a mistake, `double!`."""
 
     sql: str
     """Spark SQL name of the type."""
     required: bool
     """True where a null value makes the row a bad one."""
+
+
+def unknown_word(noun: str, word: str, allowed: Iterable[str], most: int = 20) -> str:
+    """Says that a word is unknown, what is allowed instead, and which allowed word is nearest."""
+    words = list(allowed)
+    near = difflib.get_close_matches(word, words, n=1)
+    if len(words) > most:
+        ordered = [*near, *(word for word in words if word not in near)]
+        words = [*ordered[:most], "…"]
+    hint = f". Did you mean `{near[0]}`?" if near else ""
+    return f"unknown {noun}; allowed: {', '.join(words) or 'none'}{hint}"
+
+
+def raise_findings(title: str, findings: Sequence[tuple[tuple[str, ...], str]]) -> NoReturn:
+    """Raises a check's findings from inside a validator, each at its own place.
+
+    Args:
+        title: Name of the section.
+        findings: Pairs of (place from the section down, message).
+
+    Raises:
+        ValidationError: Always.
+    """
+    details = [
+        InitErrorDetails(
+            type=PydanticCustomError("mistake", "{it}", {"it": message}), loc=place, input=None
+        )
+        for place, message in findings
+    ]
+    raise ValidationError.from_exception_data(title, details)
 
 
 def parse_duration(value: Any) -> timedelta:
@@ -43,7 +83,7 @@ def parse_duration(value: Any) -> timedelta:
 
 
 def format_duration(value: timedelta) -> str:
-    """The shortest way to write a duration in a project file and in a column name: `28d`, `90min`."""
+    """The shortest way to write a duration in a file and in a column name: `28d`, `90min`."""
     seconds = int(value.total_seconds())
     unit = next(u for u in ("d", "h", "min", "s") if seconds % _UNIT_S[u] == 0)
     return f"{seconds // _UNIT_S[unit]}{unit}"
@@ -54,7 +94,11 @@ def parse_share(value: Any) -> float:
     try:
         if isinstance(value, bool):
             raise TypeError
-        share = float(value[:-1]) / 100 if isinstance(value, str) and value.endswith("%") else float(value)
+        share = (
+            float(value[:-1]) / 100
+            if isinstance(value, str) and value.endswith("%")
+            else float(value)
+        )
     except (TypeError, ValueError):
         raise ValueError("needs a share such as 1% or 0.01") from None
     if not 0 <= share <= 1:
@@ -76,10 +120,20 @@ def parse_column_type(value: Any) -> Any:
     return {"sql": sql, "required": bool(match[2])}
 
 
+def format_column_type(column: ColumnType) -> str:
+    """The way a column's type is written in a project file: `double!`."""
+    sql = "long" if column.sql == "bigint" else column.sql
+    return f"{sql}{'!' if column.required else ''}"
+
+
 Duration = Annotated[
     timedelta, BeforeValidator(parse_duration), PlainSerializer(format_duration, return_type=str)
 ]
 Share = Annotated[float, BeforeValidator(parse_share)]
-Column = Annotated[ColumnType, BeforeValidator(parse_column_type)]
+Column = Annotated[
+    ColumnType,
+    BeforeValidator(parse_column_type),
+    PlainSerializer(format_column_type, return_type=str),
+]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
 Expression = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]

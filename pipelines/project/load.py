@@ -1,0 +1,276 @@
+"""Loads a project: its layers, its secrets, its types, its checks, and all mistakes at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pipelines.errors import ConfigError, ConfigErrors
+from pipelines.project.find import Place, find_project
+from pipelines.project.messages import Mistake, read_findings, unknown_key
+from pipelines.project.origins import Layers, Origin
+from pipelines.project.references import find_mistakes
+from pipelines.project.schema import Project
+from pipelines.project.secrets import MASK, fill_secrets, restore_placeholders, secret_values
+from pipelines.project.yaml import MAX_BYTES, parse_yaml
+
+PREFIX = "CAUCE__"
+MAX_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class LoadedProject:
+    """A valid project and how it came to be.
+
+    Attributes:
+        project: The typed sections, secrets filled in; never print it.
+        name: The project's name.
+        env: The environment whose layer was merged.
+        home: Folder that relative paths start at.
+        folder: Folder of the project file and its quality suites.
+        origins: Dotted key → where it was declared: `base.yaml:27`, `--set` or a variable's name.
+        resolved: Every key, defaults filled in, as JSON-able values; secrets are placeholders.
+        config_hash: SHA-256 of `resolved`.
+        secrets: Values of the secrets, the longest first.
+    """
+
+    project: Project = field(repr=False)
+    name: str
+    env: str
+    home: Path
+    folder: Path
+    origins: Mapping[str, str] = field(repr=False)
+    resolved: dict[str, Any] = field(repr=False)
+    config_hash: str
+    secrets: tuple[str, ...] = field(repr=False)
+
+    def origin(self, key: str) -> str:
+        """Returns where a dotted key, or its nearest declared parent, was declared."""
+        while key:
+            if key in self.origins:
+                return self.origins[key]
+            key = key.rpartition(".")[0]
+        return "default"
+
+    def mask(self, text: str) -> str:
+        """Returns a text with the secrets of this project replaced by `***`."""
+        return _mask(text, self.secrets)
+
+
+def load_project(
+    project: str,
+    *,
+    env: str = "dev",
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+) -> LoadedProject:
+    """Loads a project from `base.yaml` < `<env>.yaml` < `CAUCE__A__B` < `--set a.b=v`.
+
+    Args:
+        project: Name of a folder in the nearest `conf/`, or a path to a folder or YAML file.
+        env: Environment; `dev` needs no file.
+        overrides: Texts `a.b=v`; the value is YAML.
+        environ: Environment variables, by default this process's.
+
+    Raises:
+        ConfigErrors: Every mistake, with its place, what is allowed and the nearest word.
+    """
+    environ = os.environ if environ is None else environ
+    try:
+        place = find_project(project, Path.cwd())
+    except ConfigError as error:
+        raise ConfigErrors(project, [error]) from None
+    layers = Layers()
+    if broken := _add_files(layers, place, env):
+        raise ConfigErrors(place.name, broken)
+    errors = _add_texts(layers, overrides, environ)
+    filled, placeholders, wrong = fill_secrets(layers.tree, environ)
+    mistakes = [Mistake(path, message) for path, message in wrong]
+    mistakes += [m for path in layers.deleted_nothing if (m := unknown_key(path, filled))]
+    secrets = tuple(secret_values(placeholders, environ))
+    typed = None
+    try:
+        # Strict JSON: a list is a tuple and a text a date, but neither `"2"` nor `true` a number.
+        text = json.dumps(filled)
+        typed = Project.model_validate_json(text, strict=True, by_alias=True, by_name=False)
+        mistakes += find_mistakes(typed, place.home, place.folder)
+    except ValidationError as error:
+        mistakes += read_findings(error, filled)
+    errors += _located(mistakes, layers, secrets)
+    if errors or typed is None:
+        raise ConfigErrors(place.name, errors)
+    dumped = typed.model_dump(mode="json", by_alias=True)
+    resolved = restore_placeholders(dumped, placeholders)
+    return LoadedProject(
+        project=typed,
+        name=typed.project.name,
+        env=env,
+        home=place.home,
+        folder=place.folder,
+        origins={".".join(path): origin.short for path, origin in layers.origins.items() if path},
+        resolved=resolved,
+        config_hash=_hash(resolved),
+        secrets=secrets,
+    )
+
+
+def locate_mistake(loaded: LoadedProject, key: str, message: str) -> ConfigError:
+    """Builds the error of a check outside this package, such as one of expressions.
+
+    Args:
+        loaded: The project.
+        key: Dotted key of the value.
+        message: What is wrong with it.
+    """
+    where = f"{loaded.origin(key)}  {key}"
+    return ConfigError(loaded.mask(message), where=where)
+
+
+def _add_files(layers: Layers, place: Place, env: str) -> list[ConfigError]:
+    """Merges the files; what cannot be read is returned, all of it."""
+    broken: list[ConfigError] = []
+    files = [place.base]
+    try:
+        files += [path for path in [place.overlay(env)] if path]
+    except ConfigError as error:
+        broken.append(error)
+    for path in files:
+        try:
+            _add_file(layers, path, place)
+        except ConfigError as error:
+            broken.append(error)
+    return broken
+
+
+def _add_texts(
+    layers: Layers, overrides: Sequence[str], environ: Mapping[str, str]
+) -> list[ConfigError]:
+    """Merges variables, then overrides; what cannot be read is returned, all of it."""
+    broken: list[ConfigError] = []
+    texts = [
+        (name, name[len(PREFIX) :].replace("__", "."), value)
+        for name, value in sorted(environ.items())
+        if name.upper().startswith(PREFIX)
+    ]
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if equals:
+            texts.append(("--set", key.strip(), value))
+        else:
+            broken.append(ConfigError("needs key=value", where=f"--set  {override}"))
+    for label, key, value in texts:
+        try:
+            _add_text(layers, label, key, value)
+        except ConfigError as error:
+            broken.append(error)
+    return broken
+
+
+def _add_file(layers: Layers, path: Path, place: Place) -> None:
+    base = place.home if path.is_relative_to(place.home) else place.folder
+    label = path.relative_to(base).as_posix()
+    parsed = parse_yaml(_read_text(path, label), label)
+    if parsed.value is None:
+        return
+    if not isinstance(parsed.value, dict):
+        raise ConfigError("needs a map of sections", where=f"{label}:1")
+
+    def origin_of(where: tuple[str, ...]) -> Origin:
+        line = parsed.lines[where]
+        return Origin(f"{path.name}:{line}", f"{label}:{line}")
+
+    layers.add(parsed.value, origin_of)
+
+
+def _read_text(path: Path, label: str) -> str:
+    try:
+        content = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", where=label) from None
+    if content is None:
+        raise ConfigError(f"is larger than {MAX_BYTES:,} bytes", where=label)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigError("is not UTF-8", where=f"{label}:{line}") from None
+
+
+def _add_text(layers: Layers, label: str, key: str, text: str) -> None:
+    """Adds one variable or one --set; a variable's key finds existing keys in any case."""
+    steps = key.split(".")
+    if not all(steps):
+        raise ConfigError("needs a key such as models.trees.params.depth", where=f"{label}  {key}")
+    if label != "--set":
+        steps = _existing_case(steps, layers.tree)
+    try:
+        value = parse_yaml(text, label).value
+    except ConfigError as error:
+        raise ConfigError(
+            error.message, where=f"{label}  {'.'.join(steps)} = {_short(text)}"
+        ) from None
+    layer: Any = value
+    for step in reversed(steps):
+        layer = {step: layer}
+    layers.add(layer, lambda _: Origin(label, label))
+
+
+def _existing_case(steps: Iterable[str], tree: Any) -> list[str]:
+    found = []
+    for step in steps:
+        names = {name.lower(): name for name in tree} if isinstance(tree, dict) else {}
+        name = names.get(step.lower(), step.lower())
+        tree = tree.get(name) if isinstance(tree, dict) else None
+        found.append(name)
+    return found
+
+
+def _located(
+    mistakes: Iterable[Mistake], layers: Layers, secrets: Sequence[str]
+) -> list[ConfigError]:
+    errors = []
+    for mistake in mistakes:
+        origin = layers.origin(mistake.path) or layers.deleted_nothing.get(mistake.path)
+        if mistake.path in layers.deleted_nothing:
+            origin = layers.deleted_nothing[mistake.path]
+        where = f"{origin.full if origin else 'base.yaml'}  {'.'.join(mistake.path)}"
+        if mistake.shows_value and (shown := _value_at(layers.tree, mistake.path)):
+            where = f"{where} = {shown}"
+        errors.append(ConfigError(_mask(mistake.message, secrets), where=_mask(where, secrets)))
+    return errors
+
+
+def _value_at(tree: Any, path: Iterable[str]) -> str:
+    """Returns a scalar as it is shown behind its key; maps and lists are not shown."""
+    for step in path:
+        if isinstance(tree, list):
+            tree = tree[int(step)]
+        else:
+            tree = tree.get(step) if isinstance(tree, dict) else None
+    if tree is None or isinstance(tree, dict | list):
+        return ""
+    return _short(tree if isinstance(tree, str) else json.dumps(tree))
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
+def _mask(text: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    return text
+
+
+def _hash(resolved: Mapping[str, Any]) -> str:
+    """Order counts: derived columns are computed in the order they are written in."""
+    canonical = json.dumps(resolved, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
