@@ -66,6 +66,7 @@ def test_every_imported_library_is_declared() -> None:
     missing = {
         f"{path.relative_to(ROOT)}: {name}"
         for path in PRODUCT
+        if ROOT / "jobs" / "schedule" not in path.parents  # runs in Airflow's environment
         for name in _imported(path)
         if name not in sys.stdlib_module_names
         and name not in {"pipelines", "features"}
