@@ -70,9 +70,9 @@ def find_project(project: str, start: Path) -> Place:
         return _in_folder(path)
     names = project_names(start)
     raise ConfigError(
-        f"no project there; {_listed(names)}",
+        f"no project `{project}`; {_listed(names)}",
         where=f"--project {project}",
-        remedy="give a folder of conf/ by name, or the path of a folder with base.yaml or of a file",
+        remedy="give a folder of conf/ by name, or the path of a folder with base.yaml",
     )
 
 

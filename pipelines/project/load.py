@@ -59,6 +59,20 @@ class LoadedProject:
             key = key.rpartition(".")[0]
         return "default"
 
+    def resolve(self, path: str) -> str:
+        """Returns a path of the project file made absolute; a URI stays as it is."""
+        return path if "://" in path else os.path.normpath(self.home / path)
+
+    @property
+    def lake(self) -> str:
+        """Folder or URI of the tables."""
+        return self.resolve(self.project.project.lake)
+
+    @property
+    def runs(self) -> Path:
+        """Folder of the run reports."""
+        return Path(self.resolve(self.project.project.runs))
+
     def mask(self, text: str) -> str:
         """Returns a text with the secrets of this project replaced by `***`."""
         return _mask(text, self.secrets)
@@ -80,13 +94,11 @@ def load_project(
         environ: Environment variables, by default this process's.
 
     Raises:
+        ConfigError: There is no such project.
         ConfigErrors: Every mistake, with its place, what is allowed and the nearest word.
     """
     environ = os.environ if environ is None else environ
-    try:
-        place = find_project(project, Path.cwd())
-    except ConfigError as error:
-        raise ConfigErrors(project, [error]) from None
+    place = find_project(project, Path.cwd())
     layers = Layers()
     if broken := _add_files(layers, place, env):
         raise ConfigErrors(place.name, broken)
@@ -129,8 +141,10 @@ def locate_mistake(loaded: LoadedProject, key: str, message: str) -> ConfigError
         key: Dotted key of the value.
         message: What is wrong with it.
     """
-    where = f"{loaded.origin(key)}  {key}"
-    return ConfigError(loaded.mask(message), where=where)
+    origin = loaded.origin(key)
+    if ":" in origin and loaded.folder.is_relative_to(loaded.home):
+        origin = (loaded.folder.relative_to(loaded.home) / origin).as_posix()
+    return ConfigError(loaded.mask(message), where=f"{origin}  {key}")
 
 
 def _add_files(layers: Layers, place: Place, env: str) -> list[ConfigError]:

@@ -1,0 +1,32 @@
+"""The command line: `cauce`, the same as `python -m pipelines.cli`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Runs one command; returns on success, else ends the process with the command's exit code.
+
+    Args:
+        args: Words after `cauce`; by default the process's own.
+
+    Raises:
+        SystemExit: The command failed; the code is one of docs/cli.md.
+    """
+    os.environ.setdefault("TYPER_USE_RICH", "0")  # plain help; typer's rich escapes it wrongly
+    import typer.main
+
+    from pipelines.cli.app import build_app
+    from pipelines.cli.exits import Invocation, run_guarded
+
+    invocation = Invocation()
+    command = typer.main.get_command(build_app())
+    words = None if args is None else list(args)
+    code = run_guarded(
+        lambda: command.main(words, prog_name="cauce", standalone_mode=False, obj=invocation),
+        invocation,
+    )
+    if code:
+        raise SystemExit(code)
