@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 
@@ -15,7 +14,6 @@ def main(args: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: The command failed; the code is one of docs/cli.md.
     """
-    os.environ.setdefault("TYPER_USE_RICH", "0")  # plain help; typer's rich escapes it wrongly
     import typer.main
 
     from pipelines.cli.app import build_app

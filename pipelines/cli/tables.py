@@ -61,7 +61,12 @@ def ls(
 def show(
     context: typer.Context,
     *,
-    table: Annotated[str, typer.Argument(metavar="LAYER/NAME", help="Such as quarantine/flights.")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            metavar="LAYER/NAME", show_default=False, help="Such as quarantine/flights."
+        ),
+    ] = "",
     run: Annotated[
         str | None,
         typer.Option("--run", metavar="RUN", help="Rows that this run added; or latest."),

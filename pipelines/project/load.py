@@ -105,7 +105,7 @@ def load_project(
     errors = _add_texts(layers, overrides, environ)
     filled, placeholders, wrong = fill_secrets(layers.tree, environ)
     mistakes = [Mistake(path, message) for path, message in wrong]
-    mistakes += [m for path in layers.deleted_nothing if (m := unknown_key(path, filled))]
+    mistakes += [m for path in layers.deleted if (m := unknown_key(path, filled))]
     secrets = tuple(secret_values(placeholders, environ))
     typed = None
     try:
@@ -251,9 +251,7 @@ def _located(
 ) -> list[ConfigError]:
     errors = []
     for mistake in mistakes:
-        origin = layers.origin(mistake.path) or layers.deleted_nothing.get(mistake.path)
-        if mistake.path in layers.deleted_nothing:
-            origin = layers.deleted_nothing[mistake.path]
+        origin = layers.origin(mistake.path)
         where = f"{origin.full if origin else 'base.yaml'}  {'.'.join(mistake.path)}"
         if mistake.shows_value and (shown := _value_at(layers.tree, mistake.path)):
             where = f"{where} = {shown}"

@@ -29,12 +29,12 @@ class Layers:
     Attributes:
         tree: The merged values.
         origins: Path of each key and list element → where it was declared.
-        deleted_nothing: Paths of nulls that found nothing to delete; such a key may be misspelt.
+        deleted: Path of each null → where it was declared; such a key may be needed, or misspelt.
     """
 
     tree: dict[str, Any] = field(default_factory=dict)
     origins: dict[Path, Origin] = field(default_factory=dict)
-    deleted_nothing: dict[Path, Origin] = field(default_factory=dict)
+    deleted: dict[Path, Origin] = field(default_factory=dict)
 
     def add(self, layer: dict[str, Any], origin_of: Callable[[Path], Origin]) -> None:
         """Merges a layer over what is there.
@@ -47,7 +47,9 @@ class Layers:
         self._merge(self.tree, layer, (), origin_of)
 
     def origin(self, path: Path) -> Origin | None:
-        """Returns the origin of a value, or of the nearest parent that was declared."""
+        """Returns the origin of a value or null, or of the nearest parent that was declared."""
+        if path in self.deleted and path not in self.origins:
+            return self.deleted[path]
         while path and path not in self.origins:
             path = path[:-1]
         return self.origins.get(path)
@@ -62,10 +64,9 @@ class Layers:
         for key, value in over.items():
             place = (*path, key)
             if value is None:
-                if key not in base:
-                    self.deleted_nothing[place] = origin_of(place)
                 base.pop(key, None)
                 self._forget(place)
+                self.deleted[place] = origin_of(place)
             elif isinstance(value, dict):
                 if not isinstance(base.get(key), dict):
                     self._forget(place)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from pipelines.project.types import Column, Expression, Name, Share, Strict
+from pipelines.project.types import (
+    Column,
+    Expression,
+    Name,
+    Share,
+    Strict,
+    raise_findings,
+    unknown_word,
+)
 
 Severity = Literal["fail", "warn"]
 Nulls = Literal["fail", "ignore"]
@@ -154,19 +163,29 @@ class Source(Strict):
 
     @model_validator(mode="after")
     def _columns_exist(self) -> Source:
-        known = {*self.columns, *self.derive, "delivered_at"}
-        named: dict[str, list[str]] = {
-            "event_time": [self.event_time] if self.event_time else [],
-            "dedup.key": list(self.dedup.key),
-            "dedup.by": [self.dedup.by],
-            "known_at": [c for c in self.known_at if c != "always"],
-            "row_rules": [r.column for r in self.row_rules.values() if r.column],
-            "table_rules": [r.column for r in self.table_rules.values() if r.column],
-        }
-        for names in self.known_at.values():
-            named["known_at"] += [] if names == "*" else list(names)
-        for where, columns in named.items():
-            for column in columns:
-                if column not in known:
-                    raise ValueError(f"{where} names the unknown column `{column}`")
+        known = ["delivered_at", *self.columns, *self.derive]
+        findings = [
+            (place, unknown_word("column", column, known))
+            for place, column in self._named_columns()
+            if column not in known
+        ]
+        if findings:
+            raise_findings("source", findings)
         return self
+
+    def _named_columns(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Yields (place, column) of each column the section names."""
+        if self.event_time:
+            yield ("event_time",), self.event_time
+        for index, column in enumerate(self.dedup.key):
+            yield ("dedup", "key", index), column
+        yield ("dedup", "by"), self.dedup.by
+        for instant, columns in self.known_at.items():
+            if instant != "always":
+                yield ("known_at", instant), instant
+            for index, column in enumerate(() if columns == "*" else columns):
+                yield ("known_at", instant, index), column
+        for group in ("row_rules", "table_rules"):
+            for name, rule in getattr(self, group).items():
+                if rule.column:
+                    yield (group, name, "column"), rule.column

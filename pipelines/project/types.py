@@ -53,7 +53,7 @@ def unknown_word(noun: str, word: str, allowed: Iterable[str], most: int = 20) -
     return f"unknown {noun}; allowed: {', '.join(words) or 'none'}{hint}"
 
 
-def raise_findings(title: str, findings: Sequence[tuple[tuple[str, ...], str]]) -> NoReturn:
+def raise_findings(title: str, findings: Sequence[tuple[tuple[str | int, ...], str]]) -> NoReturn:
     """Raises a check's findings from inside a validator, each at its own place.
 
     Args:

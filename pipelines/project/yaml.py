@@ -16,7 +16,7 @@ from pipelines.errors import ConfigError
 Path = tuple[str, ...]
 
 MAX_BYTES = 1_000_000
-MAX_ALIASES = 100
+MAX_REPEATED = 10_000
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {_TAG + kind for kind in ("null", "bool", "int", "float", "str", "timestamp")}
 
@@ -71,7 +71,7 @@ class _Reader:
         self.yaml = YAML(typ="safe", pure=True)
         self.lines: dict[Path, int] = {}
         self.seen: set[int] = set()
-        self.num_aliases = 0
+        self.num_repeated = 0
 
     def read(self, text: str) -> Parsed:
         root = self.yaml.compose(text)
@@ -94,12 +94,13 @@ class _Reader:
         return self._scalar(node)
 
     def _enter(self, node: Node, inside_alias: bool) -> bool:
+        """Counts what aliases repeat; a few lines of them could otherwise fill the memory."""
         if id(node) not in self.seen:
             self.seen.add(id(node))
             return inside_alias
-        self.num_aliases += 1
-        if inside_alias or self.num_aliases > MAX_ALIASES:
-            raise self._error(node, f"aliases must not nest, nor repeat over {MAX_ALIASES} times")
+        self.num_repeated += 1 + len(node.value)
+        if self.num_repeated > MAX_REPEATED:
+            raise self._error(node, f"its aliases repeat more than {MAX_REPEATED:,} values")
         return True
 
     def _map(self, node: MappingNode, path: Path, inside_alias: bool) -> dict[str, Any]:
