@@ -28,11 +28,10 @@ test-all: setup ## every test this machine can run; Airflow gets an environment 
 	@mkdir -p build
 	$(PYTEST)
 
-lint: setup ## style, types, layers
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+lint: setup ## style, types, layers; all four, whatever the first ones say
+	@failed=; for check in "ruff check ." "ruff format --check ." mypy lint-imports; do \
+	  echo "$$check"; $(BIN)/$$check || failed="$$failed, $$check"; \
+	done; test -z "$$failed" || { echo "lint failed: $${failed#, }" >&2; exit 1; }
 
 bench: setup ## NAME=loader [QUICK=1]: ours and its peers in one run, JSON last
 	@test -f "benchmarks/$(NAME).py" || { echo "No benchmark '$(NAME)'; there are:" benchmarks/*.py >&2; exit 2; }

@@ -74,6 +74,31 @@ def test_missing_compiler_is_named(checkout: Path, version: str) -> None:
     assert "A C++ compiler is missing.\nFix: apt-get install g++" in done.stderr
 
 
+def test_root_on_debian_gets_what_is_missing_installed(checkout: Path) -> None:
+    bin_dir = checkout.parent / "bin"
+    (bin_dir / "id").unlink()
+    java = bin_dir / "java"
+    # This apt-get has a Java to give and no compiler.
+    fakes = {
+        "id": "echo 0",
+        "apt-get": f"""echo apt-get "$@" >>{checkout}/calls
+            case "$*" in *openjdk*) {shutil.which("mv")} {java}.deb {java} ;; esac""",
+        "java.deb": "echo 'version \"17.0.1\"' >&2",
+    }
+    for name, body in fakes.items():
+        (bin_dir / name).write_text(f"#!/bin/sh\n{body}\n")
+        (bin_dir / name).chmod(0o755)
+    done = set_up(checkout)
+    assert (checkout / "calls").read_text().splitlines() == [
+        "apt-get update -qq",
+        "apt-get install -y -qq openjdk-17-jre-headless",
+        "apt-get update -qq",
+        "apt-get install -y -qq g++",
+    ]
+    assert done.returncode == 78
+    assert "A C++ compiler is missing.\nFix: apt-get install g++" in done.stderr
+
+
 def test_python_of_another_version_does_not_count(checkout: Path) -> None:
     other = checkout.parent / "bin" / "python3"
     other.write_text("#!/bin/sh\nexit 1\n")
