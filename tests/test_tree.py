@@ -23,13 +23,19 @@ MAX_MEDIAN_LINES = 150
 FLIGHT_WORDS = re.compile(
     r"flight|airline|airport|airplane|aircraft|carrier|tail_?num|\bdep_|\barr_|nycflights", re.I
 )
-FLIGHT_PLACES = (ROOT / "pipelines" / "demo_data", ROOT / "features" / "custom")
+FLIGHT_PLACES = (
+    ROOT / "pipelines" / "demo_data",
+    ROOT / "pipelines" / "cli" / "demo.py",
+    ROOT / "features" / "custom",
+)
 
-# Import names that are not their distribution's.
+# Import names that are not their distribution's, and libraries that one brings as its own API.
 IMPORT_NAMES = {
+    "click": "typer",
     "delta": "delta-spark",
     "great_expectations": "great-expectations",
     "ruamel": "ruamel.yaml",
+    "markupsafe": "jinja2",
     "py4j": "pyspark",
     "pydantic_core": "pydantic",
 }
