@@ -4,7 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 AIRFLOW=3.3.2
 STAMP=.venv-airflow/set-up
-if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$AIRFLOW $PWD" ]; then exit 0; fi
+KEY="$AIRFLOW $(cksum <tools/airflow-constraints.txt) $PWD"
+if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$KEY" ]; then exit 0; fi
 # shellcheck source=tools/lib.sh
 . tools/lib.sh
 
@@ -12,4 +13,4 @@ make_venv() { rm -rf .venv-airflow && .venv/bin/python -m venv .venv-airflow; }
 stage "environment for Airflow" make_venv
 stage "Airflow $AIRFLOW" .venv-airflow/bin/python -m pip install --quiet "apache-airflow==$AIRFLOW" \
   --constraint tools/airflow-constraints.txt
-printf '%s %s' "$AIRFLOW" "$PWD" >"$STAMP"
+printf '%s' "$KEY" >"$STAMP"
