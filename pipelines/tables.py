@@ -210,11 +210,18 @@ class Lake:
         return self._written(layer, name, before)
 
     def merge(
-        self, frame: DataFrame, layer: str, name: str, key: Sequence[str], batch: Transaction
+        self,
+        source: Callable[[SparkSession], DataFrame],
+        layer: str,
+        name: str,
+        key: Sequence[str],
+        batch: Transaction,
     ) -> Written:
         """Inserts or replaces rows by key, nulls equal, once for each transaction.
 
-        `frame` has a key at most once and is fixed: reading it twice gives the same rows.
+        `source` gives the rows in the session it is handed, with a key at most once, from a fixed
+        table: reading them twice gives the same rows. The session's conf is private, since Delta takes
+        a MERGE's transaction from there.
         """
         before = self.version(layer, name)
         conf = {
@@ -223,14 +230,13 @@ class Lake:
             "spark.databricks.delta.commitInfo.userMetadata": self._metadata(),
         }
         on = " AND ".join(f"t.`{column}` <=> s.`{column}`" for column in key)
-        with private_conf(frame.sparkSession, conf) as session:
+        with private_conf(self.spark(), conf) as session:
             from delta.tables import DeltaTable
 
-            moved = _in_session(frame, session)
             (
                 DeltaTable.forPath(session, self.path(layer, name))
                 .alias("t")
-                .merge(moved.alias("s"), on)
+                .merge(source(session).alias("s"), on)
                 .whenMatchedUpdateAll()
                 .whenNotMatchedInsertAll()
                 .execute()
@@ -254,13 +260,3 @@ class Lake:
             return Written(version, int(inserted) + int(metrics["numTargetRowsUpdated"]))
         return Written(version, int(metrics.get("numOutputRows", 0)))
 
-
-def _in_session(frame: DataFrame, session: SparkSession) -> DataFrame:
-    """The same plan bound to another session of the same JVM."""
-    from pyspark.sql import DataFrame as PlainFrame
-
-    jvm: Any = session._jvm
-    moved = jvm.org.apache.spark.sql.classic.Dataset.ofRows(
-        session._jsparkSession, frame._jdf.logicalPlan()
-    )
-    return PlainFrame(moved, session)
