@@ -34,14 +34,12 @@ class Invocation:
         as_json: True where stdout carries JSON only and people read stderr.
         terminal: Where people read.
         runs: Folder of the run reports, once a project is loaded.
-        mask: Hides the project's secrets in a text.
     """
 
     verbose: bool = False
     as_json: bool = False
     terminal: Terminal = field(default_factory=lambda: Terminal(sys.stdout, sys.stderr))
     runs: Path | None = None
-    mask: Callable[[str], str] = str
 
     def speak_json(self) -> None:
         """Gives stdout to JSON and what people read to stderr."""
@@ -55,6 +53,8 @@ def run_guarded(action: Callable[[], int | None], invocation: Invocation) -> int
     with _terminable():
         try:
             code = action() or 0
+            if code == INTERRUPTED:  # typer has caught Ctrl-C
+                _say_last(invocation, "interrupted", code)
         except CauceError as caught:
             error, code = caught, caught.exit_code
             invocation.terminal.error(caught)
@@ -84,10 +84,10 @@ def _say_last(invocation: Invocation, word: str, code: int) -> int:
 
 def _say_crash(invocation: Invocation, error: Exception) -> int:
     invocation.terminal.stop()
-    told = make_inert(invocation.mask(" ".join(str(error).split())))
+    told = make_inert(invocation.terminal.mask(" ".join(str(error).split())))
     if invocation.verbose:
         text = "".join(traceback.format_exception(error))
-        invocation.terminal.err.write(invocation.mask(text))
+        invocation.terminal.err.write(invocation.terminal.mask(text))
     invocation.terminal.err.write(
         f"crash: {type(error).__name__}: {told} (-v shows the traceback)\n"
     )
@@ -100,16 +100,18 @@ def _print_json(invocation: Invocation, error: CauceError | None, code: int) -> 
     if run_id and runs and (runs / run_id / "run_report.json").is_file():
         sys.stdout.write((runs / run_id / "run_report.json").read_text(encoding="utf-8").rstrip())
     else:
-        sys.stdout.write(json.dumps({"exit_code": code, "error": _as_json(error)}))
+        told = {"exit_code": code, "error": _as_json(error, invocation.terminal.mask)}
+        sys.stdout.write(json.dumps(told, ensure_ascii=False))
     sys.stdout.write("\n")
 
 
-def _as_json(error: CauceError | None) -> dict[str, Any] | None:
+def _as_json(error: CauceError | None, mask: Callable[[str], str]) -> dict[str, Any] | None:
     if error is None:
         return None
-    told: dict[str, Any] = {
-        name: getattr(error, name) for name in ("kind", "message", "where", "remedy")
-    }
+    told: dict[str, Any] = {"kind": error.kind}
+    for name in ("message", "where", "remedy"):
+        value = getattr(error, name)
+        told[name] = None if value is None else mask(value)
     if isinstance(error, ConfigErrors):
         told["mistakes"] = [
             {"where": mistake.where, "message": mistake.message} for mistake in error.mistakes

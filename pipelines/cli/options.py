@@ -101,6 +101,6 @@ def open_project(invocation: Invocation, common: Common) -> LoadedProject:
     if mistakes:
         raise ConfigErrors(loaded.name, mistakes)
     invocation.runs = loaded.runs
-    invocation.mask = loaded.mask
+    invocation.terminal.mask = loaded.mask
     invocation.terminal.title = f"{loaded.name} ({loaded.env})"
     return loaded

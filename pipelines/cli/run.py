@@ -61,6 +61,9 @@ def run(
     for option, step in (("--from", from_step), ("--until", until_step)):
         if step is not None and step not in STEPS:
             raise UsageError(unknown_word("step", step, STEPS), where=f"{option} {step}")
+    order = list(STEPS)
+    if from_step and until_step and order.index(from_step) > order.index(until_step):
+        raise UsageError(f"--from {from_step} comes after --until {until_step}")
     if explain and answer is Format.json:
         raise UsageError("--explain speaks to people; leave out --format json")
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))

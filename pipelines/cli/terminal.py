@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
@@ -65,12 +65,14 @@ class Terminal:
         err: Where errors go, and in JSON mode everything for people.
         title: How the run is headed, such as `flights (dev)`.
         run_id: The run that was started, once it was.
+        mask: Hides the project's secrets in a text.
     """
 
     out: TextIO
     err: TextIO
     title: str = ""
     run_id: str | None = None
+    mask: Callable[[str], str] = str
     _status: Status | None = field(default=None, repr=False)
 
     def started(self, run_id: str) -> None:
@@ -116,7 +118,7 @@ class Terminal:
         """Prints what was found, where, what to do, and the exit code's meaning."""
         self.stop()
         for line in describe_error(error):
-            self.err.write(f"{line}\n")
+            self.err.write(f"{self.mask(line)}\n")
         self.err.flush()
 
     def stop(self) -> None:
@@ -131,7 +133,7 @@ class Terminal:
 
     def _print(self, text: str) -> None:
         self._stop_status()
-        self.out.write(f"{text}\n")
+        self.out.write(f"{self.mask(text)}\n")
         with suppress(OSError):
             self.out.flush()
 

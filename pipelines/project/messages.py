@@ -65,6 +65,8 @@ def _read(kind: str, loc: Sequence[Any], message: str, data: Any) -> Mistake:
     if loc and loc[-1] == "[key]":
         needs = describe(key_type_at(loc[:-2], data))
         return Mistake(_as_path(loc[:-1], data), f"the key needs {needs}", shows_value=False)
+    if kind == "mistake":
+        return Mistake(_as_path(loc, data), message)
     loc = branching_place(loc, data)
     path = _as_path(loc, data)
     if kind == "extra_forbidden":
@@ -72,7 +74,7 @@ def _read(kind: str, loc: Sequence[Any], message: str, data: Any) -> Mistake:
     if kind == "missing":
         needs = describe(type_at(loc, data))
         return Mistake((*path, str(loc[-1])), f"is missing; needs {needs}", shows_value=False)
-    if kind in ("value_error", "mistake"):
+    if kind == "value_error":
         return Mistake(path, message.removeprefix("Value error, "))
     return Mistake(path, f"needs {describe(type_at(loc, data))}")
 

@@ -116,7 +116,7 @@ class Model(Strict):
     @classmethod
     def _known_kind(cls, kind: str) -> str:
         if kind not in MODEL_KINDS:
-            raise ValueError(f"{unknown_word('model', kind, MODEL_KINDS, most=3)} (cauce model ls)")
+            raise ValueError(f"{unknown_word('model', kind, MODEL_KINDS, most=2)} (cauce model ls)")
         return kind
 
     @model_validator(mode="after")

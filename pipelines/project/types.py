@@ -43,12 +43,15 @@ class ColumnType(Strict):
 
 
 def unknown_word(noun: str, word: str, allowed: Iterable[str], most: int = 20) -> str:
-    """Says that a word is unknown, what is allowed instead, and which allowed word is nearest."""
+    """Says that a word is unknown, what is allowed instead, and which allowed word is nearest.
+
+    Of more than `most` allowed words the nearest are named, the very nearest first.
+    """
     words = list(allowed)
-    near = difflib.get_close_matches(word, words, n=1)
     if len(words) > most:
-        ordered = [*near, *(word for word in words if word not in near)]
-        words = [*ordered[:most], "…"]
+        nearest = difflib.get_close_matches(word, words, n=most, cutoff=0.0)
+        return f"unknown {noun}; allowed: {', '.join(nearest)}, …"
+    near = difflib.get_close_matches(word, words, n=1)
     hint = f". Did you mean `{near[0]}`?" if near else ""
     return f"unknown {noun}; allowed: {', '.join(words) or 'none'}{hint}"
 

@@ -24,8 +24,7 @@ Mistakes = Callable[..., list[tuple[str, str]]]
         (
             "models.trees.kind=mllib.gbdt",
             "models.trees.kind = mllib.gbdt",
-            "unknown model; allowed: mllib.gbt, baseline.prior, baseline.mean, …. "
-            "Did you mean `mllib.gbt`? (cauce model ls)",
+            "unknown model; allowed: mllib.gbt, mllib.gbt_regression, … (cauce model ls)",
         ),
         ("models.trees.params.depth=two", "= two", "needs an integer from 1 to 15"),
         ("models.trees.params.depth=99", "= 99", "needs an integer from 1 to 15"),
