@@ -8,6 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from pipelines.expressions import quote
 from pipelines.project.types import ColumnType
 
 _HAS_OFFSET = r"(Z|[+-]\d{2}:?\d{2})\s*$"
@@ -15,14 +16,9 @@ _ZERO_FRACTION = r"\.0+\s*$"
 PROBLEM = "struct<column:string,value:string,reason:string>"
 
 
-def quoted(name: str) -> str:
-    """Back-ticks a column name, whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def column_of(name: str) -> Column:
     """The column of exactly this name; dots in it do not reach into a struct."""
-    return F.col(quoted(name))
+    return F.col(quote(name))
 
 
 def marked_null(text: Column, nulls: Sequence[str]) -> Column:
