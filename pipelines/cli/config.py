@@ -40,20 +40,18 @@ def show(
     invocation = set_up(context, answer, verbose=False)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     shown = without_nulls(mask_placeholders(loaded.resolved))
-    if not origin:
-        sys.stdout.write(to_json(shown) if answer is Format.json else to_yaml(shown))
-        return
-    rows = [
-        (key, json.dumps(value, ensure_ascii=False), loaded.origins.get(key, "default"))
-        for key, value in leaves(shown)
-    ]
-    if answer is Format.json:
-        sys.stdout.write(
-            to_json([dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows])
-        )
-        return
-    for line in align([(where, f"{key} = {value}") for key, value, where in rows], indent=""):
-        invocation.terminal.say(line)
+    if not origin and answer is Format.json:
+        invocation.answer(shown)
+    elif not origin:
+        sys.stdout.write(to_yaml(shown))
+    else:
+        rows = [(k, value, loaded.origins.get(k, "default")) for k, value in leaves(shown)]
+        if answer is Format.json:
+            invocation.answer([{"key": k, "value": v, "origin": where} for k, v, where in rows])
+        else:
+            told = [(where, f"{k} = {json.dumps(v, ensure_ascii=False)}") for k, v, where in rows]
+            for line in align(told, indent=""):
+                invocation.terminal.say(line)
 
 
 def freeze(
@@ -63,18 +61,18 @@ def freeze(
     env: EnvOption = "dev",
     overrides: SetOption = None,
 ) -> None:
-    """Write the whole project as one YAML file to stdout; secrets stay placeholders."""
+    """Write the whole project as one YAML file to stdout."""
     invocation = set_up(context, Format.text, verbose=False)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     sys.stdout.write(f"# {loaded.name} ({loaded.env}), frozen; config {loaded.config_hash[:12]}\n")
     sys.stdout.write(to_yaml(without_nulls(loaded.resolved)))
 
 
-def schema() -> None:
-    """Print the project file's JSON Schema: every key, its meaning and its default."""
+def schema(context: typer.Context) -> None:
+    """Print the project file's JSON Schema: each key's meaning and default."""
     from pipelines.project.json_schema import project_schema
 
-    sys.stdout.write(to_json(project_schema()))
+    set_up(context, Format.json, verbose=False).answer(project_schema())
 
 
 HELP = "Show a project's settings, freeze them, describe them."
@@ -95,11 +93,6 @@ def without_nulls(tree: Any) -> Any:
     if isinstance(tree, dict):
         return {key: without_nulls(value) for key, value in tree.items() if value is not None}
     return [without_nulls(value) for value in tree] if isinstance(tree, list) else tree
-
-
-def to_json(value: Any) -> str:
-    """Writes JSON for people: indented, one line feed at the end."""
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def to_yaml(value: Any) -> str:

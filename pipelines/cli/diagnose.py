@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,7 +28,6 @@ def doctor(
     answer: FormatOption = Format.text,
 ) -> None:
     """Say what a run would miss on this machine."""
-    from pipelines.cli.config import to_json
     from pipelines.doctor import diagnose
     from pipelines.errors import ConfigError
     from pipelines.project.find import project_names
@@ -40,7 +38,7 @@ def doctor(
         loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     checks = list(diagnose(loaded))
     if answer is Format.json:
-        sys.stdout.write(to_json([asdict(check) for check in checks]))
+        invocation.answer([asdict(check) for check in checks])
     for check in checks:
         invocation.terminal.say(f"{'ok' if check.ok else 'FAIL':<5} {check.name:<10} {check.found}")
         if not check.ok:

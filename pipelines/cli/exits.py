@@ -34,17 +34,24 @@ class Invocation:
         as_json: True where stdout carries JSON only and people read stderr.
         terminal: Where people read.
         runs: Folder of the run reports, once a project is loaded.
+        has_answered: True once stdout has its one JSON document.
     """
 
     verbose: bool = False
     as_json: bool = False
     terminal: Terminal = field(default_factory=lambda: Terminal(sys.stdout, sys.stderr))
     runs: Path | None = None
+    has_answered: bool = False
 
     def speak_json(self) -> None:
         """Gives stdout to JSON and what people read to stderr."""
         self.as_json = True
         self.terminal = Terminal(sys.stderr, sys.stderr)
+
+    def answer(self, value: Any) -> None:
+        """Writes the command's result as the one JSON document on stdout."""
+        self.has_answered = True
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
 def run_guarded(action: Callable[[], int | None], invocation: Invocation) -> int:
@@ -70,7 +77,7 @@ def run_guarded(action: Callable[[], int | None], invocation: Invocation) -> int
             return 0
         except Exception as caught:
             code = _say_crash(invocation, caught)
-        if invocation.as_json and (code or invocation.terminal.run_id):
+        if invocation.as_json and not invocation.has_answered:
             _print_json(invocation, error, code)
     invocation.terminal.stop()
     return code
@@ -98,11 +105,10 @@ def _print_json(invocation: Invocation, error: CauceError | None, code: int) -> 
     """The run's report, or what stopped the command before there was a run."""
     run_id, runs = invocation.terminal.run_id, invocation.runs
     if run_id and runs and (runs / run_id / "run_report.json").is_file():
-        sys.stdout.write((runs / run_id / "run_report.json").read_text(encoding="utf-8").rstrip())
+        invocation.answer(json.loads((runs / run_id / "run_report.json").read_text("utf-8")))
     else:
-        told = {"exit_code": code, "error": _as_json(error, invocation.terminal.mask)}
-        sys.stdout.write(json.dumps(told, ensure_ascii=False))
-    sys.stdout.write("\n")
+        told = _as_json(error, invocation.terminal.mask)
+        invocation.answer({"exit_code": code, "error": told})
 
 
 def _as_json(error: CauceError | None, mask: Callable[[str], str]) -> dict[str, Any] | None:

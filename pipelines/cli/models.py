@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import typer
@@ -28,8 +27,6 @@ def ls(
     answer: FormatOption = Format.text,
 ) -> None:
     """List the kinds of models with their parameters; with --project, the trained versions."""
-    from pipelines.cli.config import to_json
-
     invocation = set_up(context, answer, verbose=False)
     if project is None:
         rows = _kinds()
@@ -37,7 +34,7 @@ def ls(
         loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
         rows = _versions(loaded.lake, list(loaded.project.training_sets))
     if answer is Format.json:
-        sys.stdout.write(to_json(rows))
+        invocation.answer(rows)
     elif rows:
         invocation.terminal.table(list(rows[0]), [list(row.values()) for row in rows])
     else:

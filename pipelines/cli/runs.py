@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,11 +38,11 @@ def show(
     """Show what a run did: its steps, its warnings, its error."""
     invocation = set_up(context, answer, verbose=False)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
-    text = read_report(loaded.runs, run)
+    path = loaded.runs / resolve_run(loaded.runs, run) / REPORT
+    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if answer is Format.json:
-        sys.stdout.write(f"{text.rstrip()}\n")
+        invocation.answer(report)
         return
-    report: dict[str, Any] = json.loads(text)
     terminal = invocation.terminal
     terminal.say(f"{report['project']} ({report['env']}) · run {report['run_id']}")
     terminal.say(f"{report['status']}, exit {report['exit_code']}; started {report['started_at']}")
@@ -75,15 +74,6 @@ def resolve_run(runs: Path, run: str) -> str:
     known = sorted(path.parent.name for path in runs.glob(f"*/{REPORT}"))[-3:]
     told = f"the newest are {', '.join(known)}" if known else "there is none yet"
     raise InputMissingError(f"no run `{run}`; {told}", where=str(runs), remedy="cauce run")
-
-
-def read_report(runs: Path, run: str) -> str:
-    """Returns the text of a run's report.
-
-    Raises:
-        InputMissingError: There is no such run.
-    """
-    return (runs / resolve_run(runs, run) / REPORT).read_text(encoding="utf-8")
 
 
 def _describe(step: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,8 +34,6 @@ def ls(
     answer: FormatOption = Format.text,
 ) -> None:
     """List the tables with their version, rows and bytes."""
-    from pipelines.cli.config import to_json
-
     invocation = set_up(context, answer, verbose=False)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     lake = _lake(loaded)
@@ -50,7 +47,7 @@ def ls(
         for layer, name in table_names(lake)
     ]
     if answer is Format.json:
-        sys.stdout.write(to_json(rows))
+        invocation.answer(rows)
     elif rows:
         shown = [(r["table"], r["version"], f"{r['rows']:,}", f"{r['bytes']:,}") for r in rows]
         invocation.terminal.table(list(rows[0]), shown)
@@ -80,7 +77,6 @@ def show(
     answer: FormatOption = Format.text,
 ) -> None:
     """Show rows of a table; control characters are escaped."""
-    from pipelines.cli.config import to_json
     from pipelines.cli.peek import read_rows
     from pipelines.errors import UsageError
 
@@ -92,9 +88,7 @@ def show(
     run_id = None if run is None else resolve_run(loaded.runs, run)
     columns, rows = read_rows(_lake(loaded), layer, name, run_id=run_id, limit=limit)
     if answer is Format.json:
-        sys.stdout.write(
-            to_json([dict(zip(columns, map(_plain, row), strict=True)) for row in rows])
-        )
+        invocation.answer([dict(zip(columns, map(_plain, row), strict=True)) for row in rows])
     elif rows:
         invocation.terminal.table(columns, [[_cell(value) for value in row] for row in rows])
     else:

@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     PlainSerializer,
     StringConstraints,
     ValidationError,
@@ -130,12 +131,23 @@ def format_column_type(column: ColumnType) -> str:
 
 
 Duration = Annotated[
-    timedelta, BeforeValidator(parse_duration), PlainSerializer(format_duration, return_type=str)
+    timedelta,
+    BeforeValidator(
+        parse_duration, json_schema_input_type=Annotated[str, Field(pattern=_DURATION.pattern)]
+    ),
+    PlainSerializer(format_duration, return_type=str),
 ]
-Share = Annotated[float, BeforeValidator(parse_share)]
+Share = Annotated[
+    float,
+    BeforeValidator(
+        parse_share, json_schema_input_type=float | Annotated[str, Field(pattern=r"^[0-9.]+%$")]
+    ),
+]
 Column = Annotated[
     ColumnType,
-    BeforeValidator(parse_column_type),
+    BeforeValidator(
+        parse_column_type, json_schema_input_type=Annotated[str, Field(pattern=_COLUMN.pattern)]
+    ),
     PlainSerializer(format_column_type, return_type=str),
 ]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
