@@ -11,6 +11,7 @@ import logging
 import math
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -110,7 +111,8 @@ def _tame(
 def _validate(configurations: Sequence[dict[str, Any]], frame: DataFrame) -> list[Any]:
     """GX's result of each expectation, or the exception that kept it from one."""
     found: dict[int, Any] = {}
-    with _batch(frame) as run:
+    with warnings.catch_warnings(), _batch(frame) as run:
+        warnings.simplefilter("ignore", DeprecationWarning)
         for position, result in run(configurations):
             found[position] = result
         # An exception may come from a metric that several expectations share: each runs alone.
@@ -191,7 +193,7 @@ def _verdict(
         evaluated,
         failed,
         _observed(evaluated, failed, numbers, passed),
-        _allowed(item),
+        _allowed(item, evaluated is not None),
         origin,
         () if passed else _samples(item, numbers),
     )
@@ -212,21 +214,16 @@ def _observed(
     return f"{value:,}" if isinstance(value, int) else str(value)[:100]
 
 
-def _allowed(item: Expectation) -> str:
-    kwargs = item.kwargs
-    if "mostly" in kwargs or not {"min_value", "max_value"} & set(kwargs):
-        return percent(1 - kwargs.get("mostly", 1)) if _is_row_rule(item) else "–"
-    if _is_row_rule(item):
-        return "0 %"
-    low, high = kwargs.get("min_value"), kwargs.get("max_value")
+def _allowed(item: Expectation, counted: bool) -> str:
+    """The share that may fail where GX counts values or rows, else the interval of the figure."""
+    if counted:
+        return percent(1 - item.kwargs.get("mostly", 1))
+    low, high = item.kwargs.get("min_value"), item.kwargs.get("max_value")
     if low is not None and high is not None:
         return f"{low:,} to {high:,}"
+    if low is None and high is None:
+        return "–"
     return f"at least {low:,}" if high is None else f"at most {high:,}"
-
-
-def _is_row_rule(item: Expectation) -> bool:
-    """True where GX counts values or rows one by one."""
-    return "values_to_" in item.type or "columns_to_be_unique" in item.type
 
 
 def _samples(item: Expectation, numbers: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
