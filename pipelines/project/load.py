@@ -10,16 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from pipelines.errors import ConfigError, ConfigErrors
 from pipelines.project.find import find_project
-from pipelines.project.messages import Mistake, read_findings, unknown_key
+from pipelines.project.messages import Mistake, unknown_key
 from pipelines.project.origins import Layers
 from pipelines.project.read import add_files, add_texts, shorten
-from pipelines.project.references import find_mistakes
 from pipelines.project.schema import Project
 from pipelines.project.secrets import MASK, fill_secrets, restore_placeholders, secret_values
+from pipelines.project.validate import validate
 
 
 @dataclass(frozen=True)
@@ -104,14 +102,8 @@ def load_project(
     mistakes = [Mistake(path, message) for path, message in wrong]
     mistakes += [m for path in layers.deleted if (m := unknown_key(path, filled))]
     secrets = tuple(secret_values(placeholders, environ))
-    typed = None
-    try:
-        # Strict JSON: a list is a tuple and a text a date, but neither `"2"` nor `true` a number.
-        text = json.dumps(filled)
-        typed = Project.model_validate_json(text, strict=True, by_alias=True, by_name=False)
-        mistakes += find_mistakes(typed, place.home, place.folder)
-    except ValidationError as error:
-        mistakes += read_findings(error, filled)
+    typed, found = validate(filled, place.home, place.folder)
+    mistakes += [mistake for mistake in found if mistake.path not in dict(wrong)]
     errors += _located(mistakes, layers, secrets)
     if errors or typed is None:
         raise ConfigErrors(place.name, errors)

@@ -36,16 +36,19 @@ class Mistake:
     shows_value: bool = True
 
 
-def read_findings(error: ValidationError, data: Any) -> list[Mistake]:
+def read_findings(error: ValidationError, data: Any, only: str | None = None) -> list[Mistake]:
     """Returns what the schema found, one mistake a place.
 
     Args:
         error: The validator's error.
         data: The plain values it looked at.
+        only: Findings of this type only.
     """
     mistakes: dict[Path, Mistake] = {}
     followers: set[Path] = set()
     for finding in error.errors(include_url=False):
+        if only not in (None, finding["type"]):
+            continue
         mistake = _read(finding["type"], finding["loc"], finding["msg"], data)
         if finding["type"] == "too_short":  # wrong elements are not counted by the validator
             followers |= {mistake.path} if any(m[:-1] == mistake.path for m in mistakes) else set()

@@ -133,6 +133,31 @@ def test_all_at_once_in_the_order_of_the_file(home: Path, mistakes_of: Mistakes)
     ]
 
 
+def test_sections_are_compared_even_if_another_value_is_wrong(mistakes_of: Mistakes) -> None:
+    found = mistakes_of(
+        "project.seed=x",
+        "sources.items.schema.weight=float",
+        "sources.orders.derive.cents=[1]",
+        "sources.orders.row_rules.cents_range={column: cents, between: [0, 9]}",
+        "training_sets.spend.windows.recent.lst=[1d]",
+        "training_sets.spend.static.goods.from=itms",
+        "gates.champion.baseline=avrage",
+    )
+    assert [where.removeprefix("--set  ") for where, _ in found] == [
+        "project.seed = x",
+        "sources.orders.derive.cents",
+        "sources.items.schema.weight = float",
+        "training_sets.spend.windows.recent.lst",
+        "training_sets.spend.static.goods.from = itms",
+        "gates.champion.baseline = avrage",
+    ]
+
+
+def test_columns_are_looked_up_even_if_another_value_is_wrong(mistakes_of: Mistakes) -> None:
+    found = mistakes_of("project.seed=x", "training_sets.spend.static.goods.columns=[wight]")
+    assert [where.split(".")[-1] for where, _ in found] == ["seed = x", "columns"]
+
+
 def test_the_error_counts_its_mistakes(load: Callable[..., LoadedProject]) -> None:
     with pytest.raises(ConfigErrors) as caught:
         load("project.seed=x", "project.sed=1")

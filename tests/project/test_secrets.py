@@ -46,7 +46,7 @@ def test_whole_values_only(mistakes_of: Mistakes, value: str) -> None:
 
 @pytest.mark.parametrize("environ", [{}, {"OWNER": ""}])
 def test_a_missing_variable(mistakes_of: Mistakes, environ: dict[str, str]) -> None:
-    ((_, told),) = mistakes_of("project.owner=${env:OWNER}", **environ)
+    ((_, told),) = mistakes_of("project.seed=${env:OWNER}", **environ)
     assert told == "the environment variable OWNER is not set"
 
 
