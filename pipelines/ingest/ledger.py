@@ -25,6 +25,7 @@ SCHEMA = T.StructType(
         T.StructField("loaded", T.LongType(), False, {"comment": "records in raw"}),
         T.StructField("rejected", T.LongType(), False, {"comment": "records in rejected"}),
         T.StructField("batch", T.LongType(), False, {"comment": "number of the batch"}),
+        T.StructField("definition", T.StringType(), False, {"comment": "how it was read"}),
     ]
 )
 
@@ -44,29 +45,35 @@ class LedgerRow:
     loaded: int
     rejected: int
     batch: int
+    definition: str
 
 
-def transaction(source: str, batch: int) -> Transaction:
-    """The commit that makes a batch of a source count."""
-    return Transaction(f"ingest/{source}", batch)
+def _app(source: str, definition: str) -> str:
+    return f"ingest/{source}/{definition[:12]}"
 
 
-def last_batch(lake: Lake, source: str) -> int:
-    """Number of the newest committed batch of a source; 0 before the first."""
-    return lake.committed(LAYER, TABLE, transaction(source, 0).app) or 0
+def last_batch(lake: Lake, source: str, definition: str) -> int:
+    """Number of the newest committed batch of a source so defined; 0 before the first."""
+    return lake.committed(LAYER, TABLE, _app(source, definition)) or 0
 
 
-def known_files(lake: Lake, source: str) -> dict[str, LedgerRow]:
-    """Content hash → the ledger's row of the file that was loaded or set aside with it."""
+def known_files(lake: Lake, source: str, definition: str) -> list[LedgerRow]:
+    """The ledger's rows of a source so defined, in no order."""
     if not lake.exists(LAYER, TABLE):
-        return {}
+        return []
     rows = lake.small(LAYER, TABLE).to_pylist()
-    mine = [LedgerRow(**row) for row in rows if row["source"] == source]
-    return {row.sha256: row for row in mine if row.status != "repeated"}
+    return [
+        LedgerRow(**row)
+        for row in rows
+        if (row["source"], row["definition"]) == (source, definition)
+    ]
 
 
-def write_ledger(lake: Lake, rows: Sequence[LedgerRow], source: str, batch: int) -> None:
+def write_ledger(
+    lake: Lake, rows: Sequence[LedgerRow], source: str, definition: str, batch: int
+) -> None:
     """Appends a batch's files; this is the commit point of the batch."""
     spark: SparkSession = lake.spark()
     frame: DataFrame = spark.createDataFrame([tuple(asdict(row).values()) for row in rows], SCHEMA)
-    lake.append(frame.coalesce(1), LAYER, TABLE, transaction(source, batch))
+    commit = Transaction(_app(source, definition), batch)
+    lake.append(frame.coalesce(1), LAYER, TABLE, commit)

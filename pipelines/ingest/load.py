@@ -41,6 +41,8 @@ class IngestSettings:
         defaults: The project's defaults.
         home: Folder that relative paths start from.
         now: Instant of the run, UTC.
+        definition: Hash of all that decides how a record is read. Another hash means another raw
+            table, loaded anew from all files.
     """
 
     name: str
@@ -48,6 +50,7 @@ class IngestSettings:
     defaults: Defaults
     home: Path
     now: datetime
+    definition: str
 
     @property
     def zone(self) -> str:
@@ -88,8 +91,8 @@ def ingest_source(lake: Lake, settings: IngestSettings) -> Ingested:
     files = settings.source.files
     zone = settings.defaults.zone
     found = inspect(find_files(files, settings.home, zone, settings.now), files, settings.home)
-    known = known_files(lake, settings.name)
-    done = last_batch(lake, settings.name)
+    known = {row.sha256 for row in known_files(lake, settings.name, settings.definition)}
+    done = last_batch(lake, settings.name, settings.definition)
     fresh: dict[str, FoundFile] = {}
     repeated = []
     for one in found:
@@ -109,12 +112,12 @@ def ingest_source(lake: Lake, settings: IngestSettings) -> Ingested:
             f"source {settings.name} has no records ({causes})", where=files.path
         )
     _check_budget(settings, counts)
-    rows = [_ledger_row(settings.name, one, counts, batch) for one in fresh.values()]
+    rows = [_ledger_row(settings, one, counts, batch) for one in fresh.values()]
     rows += [
-        replace(_ledger_row(settings.name, one, _Counts({}, {}, {}), batch), status="repeated")
+        replace(_ledger_row(settings, one, _Counts({}, {}, {}), batch), status="repeated")
         for one in repeated
     ]
-    write_ledger(lake, rows, settings.name, batch)
+    write_ledger(lake, rows, settings.name, settings.definition, batch)
     raw, rejected = sum(counts.raw.values()), sum(counts.rejected.values())
     return Ingested(
         batch=batch,
@@ -187,7 +190,7 @@ def _load(
         "_delivered_at",
         F.lit(batch).cast("bigint").alias("_batch"),
     )
-    leftover = f"_batch >= {batch}"
+    leftover = f"_batch >= {batch}" if batch > 1 else None
     lake.replace(raw, "raw", name, where=leftover)
     reasons: dict[str, int] = {}
     rejected: dict[str, int] = {}
@@ -284,9 +287,11 @@ def _check_budget(settings: IngestSettings, counts: _Counts) -> None:
     )
 
 
-def _ledger_row(source: str, one: FoundFile, counts: _Counts, batch: int) -> LedgerRow:
+def _ledger_row(
+    settings: IngestSettings, one: FoundFile, counts: _Counts, batch: int
+) -> LedgerRow:
     return LedgerRow(
-        source=source,
+        source=settings.name,
         path=one.path,
         size=one.size,
         mtime_ns=one.mtime_ns,
@@ -297,4 +302,5 @@ def _ledger_row(source: str, one: FoundFile, counts: _Counts, batch: int) -> Led
         loaded=counts.raw.get(one.path, 0),
         rejected=counts.rejected.get(one.path, 0),
         batch=batch,
+        definition=settings.definition,
     )
