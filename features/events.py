@@ -17,13 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 
 from features.errors import FeatureError
 from features.exact import Floats, Ints
+from features.keys import as_key
 
 Bools = NDArray[np.bool_]
 NO_KEY = -1
@@ -34,7 +35,6 @@ PACKED = "__packed"
 _BUCKET = "__bucket"
 _EVENT = "__event_"
 _BUCKETS_PER_PARTITION = 4
-_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,8 @@ def _keyed_events(rows: T.StructType, join: EventJoin) -> DataFrame:
     """
     needed = dict.fromkeys(column for one in join.features for column in one.event_columns)
     keys = [
-        _same_type(column, rows, join.events.schema).alias(_EVENT + column) for column in join.by
+        as_key(join.events, column, rows[column].dataType).alias(_EVENT + column)
+        for column in join.by
     ]
     values = [F.col(column).alias(_EVENT + column) for column in needed if column not in join.by]
     return join.events.select(*keys, *values).dropna(subset=[_EVENT + name for name in join.by])
@@ -296,24 +297,6 @@ def _whole(column: Any) -> Any:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _same_type(name: str, rows: T.StructType, events: T.StructType) -> Column:
-    """The events' key column in the rows' type; integers may differ in width."""
-    ours, theirs = rows[name].dataType, events[name].dataType
-    if isinstance(ours, T.FractionalType):
-        raise FeatureError(
-            f"key column {name} is {ours.simpleString()}; allowed are texts, integers, decimals, "
-            "dates, timestamps and booleans"
-        )
-    if ours == theirs:
-        return F.col(name)
-    if isinstance(ours, _INTEGERS) and isinstance(theirs, _INTEGERS):
-        return F.col(name).try_cast(ours)
-    raise FeatureError(
-        f"key column {name} is {ours.simpleString()} in the rows and {theirs.simpleString()} in "
-        "the events; both need one type"
-    )
 
 
 def _num_shuffle_partitions(rows: DataFrame) -> int:

@@ -134,7 +134,7 @@ class _Series:
         if value.column is None:
             valid = np.ones(len(timeline.order), np.bool_)
             return cls(value.name, valid.astype(np.float64), valid)
-        numbers, present = to_numpy(bucket.events[value.column], np.float64)
+        numbers, present = to_numpy(bucket.events[value.column].cast(pa.float64()), np.float64)
         valid = (present & np.isfinite(numbers))[timeline.order]
         return cls(value.name, np.where(valid, numbers[timeline.order], 0.0) + 0.0, valid)
 
