@@ -7,7 +7,7 @@ randomness.
 
 What is built never stops a job on one bad value: casts, `+ - * / %` and `timestampadd` give null
 where Spark's ANSI mode would raise (text in a number, an overflow, a division by zero). `abs`,
-`round` and implicit casts from text (`tailnum > 5`, `hour(text)`) keep Spark's own behaviour: cast.
+`round` and implicit casts from text (`code > 5`, `hour(text)`) keep Spark's own behaviour: cast.
 """
 
 from __future__ import annotations
