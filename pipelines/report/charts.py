@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # A drawing's own units; it is shown at about this width, so that text keeps its size.
-WIDTH, HEIGHT = 360, 250
-LEFT, RIGHT, TOP, BOTTOM = 44, 12, 12, 40
+WIDTH, WIDE, HEIGHT = 320, 480, 240
+LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 40
 # Longer lines are drawn without a dot a point.
 _MAX_DOTS = 30
 
@@ -41,6 +41,7 @@ class LineChart:
     """A chart of lines over two numeric axes."""
 
     title: str
+    width: int
     x_label: str
     y_label: str
     x_ticks: list[Tick]
@@ -75,46 +76,48 @@ def line_chart(
     texts: tuple[str, str, str],
     series: Mapping[str, Sequence[Point]],
     *,
-    x: Range | None = None,
-    y: Range | None = None,
+    unit: bool = False,
     reference: Sequence[Point] | None = None,
+    width: int = WIDTH,
 ) -> LineChart:
     """Scales series into a chart; the first one is emphasised.
 
     Args:
         texts: Title, label of the x axis, label of the y axis.
         series: Name → points (x, y), in the order of the legend.
-        x: Range of the x axis; by default that of the points.
-        y: Range of the y axis; by default that of the points, with room.
+        unit: Both axes run from 0 to 1; by default they hold the points.
         reference: A line to compare with.
+        width: Width of the drawing, in its own units.
     """
     points = [point for line in series.values() for point in line]
     whole = all(float(point[0]).is_integer() for point in points)
-    x_range = x or _span([point[0] for point in points], room=0.0)
-    y_range = y or _span([point[1] for point in points], room=0.08)
+    x_range = (0.0, 1.0) if unit else _span([point[0] for point in points], room=0.0)
+    y_range = (0.0, 1.0) if unit else _span([point[1] for point in points], room=0.08)
     title, x_label, y_label = texts
     lines = [
         Line(
             name,
-            _path(line, x_range, y_range),
-            [_place(point, x_range, y_range) for point in line if len(line) <= _MAX_DOTS],
+            _path(line, x_range, y_range, width),
+            [_place(point, x_range, y_range, width) for point in line if len(line) <= _MAX_DOTS],
             position,
         )
         for position, (name, line) in enumerate(series.items())
     ]
     return LineChart(
         title=title,
+        width=width,
         x_label=x_label,
         y_label=y_label,
         x_ticks=[
-            Tick(_place((tick.at, 0), x_range, (0, 1))[0], tick.text)
+            Tick(_place((tick.at, 0), x_range, (0, 1), width)[0], tick.text)
             for tick in _ticks(*x_range, whole=whole)
         ],
         y_ticks=[
-            Tick(_place((0, tick.at), (0, 1), y_range)[1], tick.text) for tick in _ticks(*y_range)
+            Tick(_place((0, tick.at), (0, 1), y_range, width)[1], tick.text)
+            for tick in _ticks(*y_range)
         ],
         lines=lines,
-        reference=_path(reference, x_range, y_range) if reference else None,
+        reference=_path(reference, x_range, y_range, width) if reference else None,
     )
 
 
@@ -123,7 +126,7 @@ def dot_plot(title: str, hint: str, rows: Sequence[Measured]) -> DotPlot:
 
     >>> plot = dot_plot("AUC", "", [("a", "0.5", 0.5, None, None), ("b", "0.7", 0.7, 0.6, 0.8)])
     >>> [whisker.at for whisker in plot.whiskers]
-    [6.1, 64.6]
+    [5.8, 64.7]
     """
     known = [v for _, _, *values in rows for v in values if v is not None]
     low, high = _span(known or [0.0, 1.0], room=0.065)
@@ -167,15 +170,15 @@ def _ticks(low: float, high: float, *, most: int = 6, whole: bool = False) -> li
     return [Tick(k * step, f"{k * step:.6g}") for k in range(first, last + 1)]
 
 
-def _place(point: Point, x: Range, y: Range) -> tuple[float, float]:
+def _place(point: Point, x: Range, y: Range, width: int) -> tuple[float, float]:
     across = (point[0] - x[0]) / (x[1] - x[0])
     up = (point[1] - y[0]) / (y[1] - y[0])
     return (
-        round(LEFT + across * (WIDTH - LEFT - RIGHT), 1),
+        round(LEFT + across * (width - LEFT - RIGHT), 1),
         round(HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM), 1),
     )
 
 
-def _path(points: Sequence[Point], x: Range, y: Range) -> str:
-    placed = [_place(point, x, y) for point in points]
+def _path(points: Sequence[Point], x: Range, y: Range, width: int) -> str:
+    placed = [_place(point, x, y, width) for point in points]
     return " ".join(f"{'L' if i else 'M'}{px:g} {py:g}" for i, (px, py) in enumerate(placed))

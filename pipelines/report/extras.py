@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.errors import InputMissingError
 from pipelines.report.model import write_text_atomic
@@ -124,27 +124,24 @@ def write_evidence(folder: Path, name: str, value: Any) -> Path:
     Raises:
         pydantic.ValidationError: The value is no evidence of this kind.
     """
-    adapter = _adapter(name)
-    checked = adapter.validate_python(value, from_attributes=True)
-    text = json.dumps(adapter.dump_python(checked, mode="json"), indent=1, ensure_ascii=False)
+    checked = ReportExtras.model_validate({name: value}).model_dump(mode="json")[name]
+    text = json.dumps(checked, indent=1, ensure_ascii=False, allow_nan=False)
     path = folder / f"{name}.json"
     write_text_atomic(path, text + "\n")
     return path
 
 
-def _adapter(name: str) -> TypeAdapter[Any]:
-    kind: Any = ReportExtras.model_fields[name].annotation
-    return TypeAdapter(kind)
-
-
 def _read(path: Path, name: str) -> Any:
     try:
-        return _adapter(name).validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the file"
+        return getattr(ReportExtras.model_validate({name: json.loads(path.read_bytes())}), name)
+    except (json.JSONDecodeError, ValidationError) as error:
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            cause = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        else:
+            cause = f"no JSON: {error.msg}"
         raise InputMissingError(
-            f"not evidence of {name}: {key}: {first['msg']}",
+            f"not evidence of {name}: {cause}",
             where=str(path),
             remedy="run the step that writes it again: cauce run --force",
         ) from None

@@ -36,7 +36,17 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("count", "share", "number", "duration", "size", "instant", "metric", "word"):
+    for name in (
+        "count",
+        "share",
+        "number",
+        "duration",
+        "size",
+        "instant",
+        "metric",
+        "feature",
+        "word",
+    ):
         environment.filters[name] = getattr(words, name)
     environment.filters["outcome"] = view.outcome
     environment.globals["chart"] = charts

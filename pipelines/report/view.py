@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pipelines.report import charts, words
 from pipelines.report.extras import Coverage, DriftEvidence, ReportExtras, SetAside
-from pipelines.report.model import BoardRow, Gate, QualityRow, RowFlow, RunReport
+from pipelines.report.model import BoardRow, Gate, QualityRow, RowFlow, RunReport, StepReport
 
 NUM_BARS = 15
 _KINDS = ("out", "duplicate", "quarantined", "rejected", "excluded")
-_UNIT = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ class Page:
     report: RunReport
     extras: ReportExtras
     seconds: float | None
+    stopped: StepReport | None
+    """The step that failed."""
     champion: BoardRow | None
     champion_gate: Gate | None
     flows: list[Flow]
@@ -90,9 +92,8 @@ class Page:
 def build_page(report: RunReport, extras: ReportExtras) -> Page:
     """Gathers what each section shows."""
     champion = extras.champion.model if extras.champion else None
-    board = sorted(
-        report.leaderboard, key=lambda row: (row.split, row.model != champion, row.model)
-    )
+    primary = extras.champion.metric if extras.champion else None
+    board = sorted(report.leaderboard, key=lambda row: (row.split, _rank(row, primary), row.model))
     test = [row for row in board if row.split == "test"]
     metrics = list(dict.fromkeys(name for row in board for name in row.metrics))
     gate = next((gate for gate in report.gates if gate.name == "champion"), None)
@@ -100,6 +101,7 @@ def build_page(report: RunReport, extras: ReportExtras) -> Page:
         report=report,
         extras=extras,
         seconds=words.seconds_between(report.started_at, report.ended_at),
+        stopped=next((step for step in report.steps if step.status == "failed"), None),
         champion=next((row for row in test if row.model == champion), None),
         champion_gate=gate,
         flows=_flows(report, extras),
@@ -109,7 +111,7 @@ def build_page(report: RunReport, extras: ReportExtras) -> Page:
         plots=[_plot(name, test) for name in metrics if test],
         board=board,
         metrics=metrics,
-        curves=_curves(extras, champion),
+        curves=_curves(extras, [row.model for row in test]),
         importance=[
             (model, _bars(values)) for model, values in extras.importance.items() if values
         ],
@@ -117,6 +119,14 @@ def build_page(report: RunReport, extras: ReportExtras) -> Page:
         drift_levels=_count_levels(extras.drift),
         longest_step=max((step.seconds or 0.0 for step in report.steps), default=0.0),
     )
+
+
+def _rank(row: BoardRow, metric: str | None) -> float:
+    """Orders a board from the best value of a metric to the worst, those without one last."""
+    measured = row.metrics.get(metric) if metric else None
+    if measured is None or measured.value is None:
+        return math.inf
+    return measured.value if metric in words.LOWER_IS_BETTER else -measured.value
 
 
 def _flows(report: RunReport, extras: ReportExtras) -> list[Flow]:
@@ -203,10 +213,13 @@ def _learning(extras: ReportExtras) -> list[charts.LineChart]:
         }
         losses = {name: line for name, line in list(series.items())[:2] if line}
         if losses:
-            found.append(charts.line_chart((f"{model}: loss", "epoch", "loss"), losses))
+            found.append(
+                charts.line_chart((f"{model}: loss", "epoch", ""), losses, width=charts.WIDE)
+            )
         if series["on validation"]:
             metrics = {"validation": series["on validation"]}
-            found.append(charts.line_chart((f"{model}: {metric}", "epoch", metric), metrics))
+            title = f"{model}: {metric} on validation"
+            found.append(charts.line_chart((title, "epoch", ""), metrics, width=charts.WIDE))
     return found
 
 
@@ -223,30 +236,32 @@ def _plot(metric: str, rows: list[BoardRow]) -> charts.DotPlot:
     return charts.dot_plot(words.metric(metric), hint, values)
 
 
-def _curves(extras: ReportExtras, champion: str | None) -> list[charts.LineChart]:
+def _curves(extras: ReportExtras, order: list[str]) -> list[charts.LineChart]:
+    """The three curves of every model; the champion is emphasised, the rest as on the board."""
     if not extras.curves:
         return []
-    ordered = sorted(extras.curves.items(), key=lambda item: (item[0] != champion, item[0]))
+    champion = extras.champion.model if extras.champion else None
+    names = [*dict.fromkeys([champion, *order, *extras.curves])]
+    ordered = [(name, extras.curves[name]) for name in names if name and name in extras.curves]
     base_rate = ordered[0][1].base_rate
-    axes = {"x": _UNIT, "y": _UNIT}
     return [
         charts.line_chart(
             ("ROC", "false positive rate", "true positive rate"),
             {model: curves.roc for model, curves in ordered},
             reference=[(0, 0), (1, 1)],
-            **axes,
+            unit=True,
         ),
         charts.line_chart(
             ("Precision and recall", "recall", "precision"),
             {model: curves.pr for model, curves in ordered},
             reference=[(0, base_rate), (1, base_rate)],
-            **axes,
+            unit=True,
         ),
         charts.line_chart(
             ("Calibration", "mean score", "share that came true"),
             {model: [point[:2] for point in curves.calibration] for model, curves in ordered},
             reference=[(0, 0), (1, 1)],
-            **axes,
+            unit=True,
         ),
     ]
 

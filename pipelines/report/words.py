@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 ABSENT = "–"
+# Between a figure and its unit, so that a line never breaks there.
+SPACE = "\u00a0"
 _SMALL_SHARE = 0.001
 _SHORT_S, _MINUTE_S, _HOUR_S = 10, 60, 3_600
 _THOUSAND = 1_000
@@ -33,16 +35,16 @@ def count(value: float | None) -> str:
 def share(value: float | None) -> str:
     """A share as per cent.
 
-    >>> share(0.9996), share(0.034), share(1.0), share(0.00002)
-    ('> 99.9 %', '3.4 %', '100 %', '< 0.1 %')
+    >>> [share(v).replace(SPACE, " ") for v in (0.9996, 0.034, 1.0, 0.00002)]
+    ['> 99.9 %', '3.4 %', '100 %', '< 0.1 %']
     """
     if value is None:
         return ABSENT
     if 0 < value < _SMALL_SHARE:
-        return "< 0.1 %"
+        return f"< 0.1{SPACE}%"
     if 1 - _SMALL_SHARE < value < 1:
-        return "> 99.9 %"
-    return f"{100 * value:.1f}".removesuffix(".0") + " %"
+        return f"> 99.9{SPACE}%"
+    return f"{100 * value:.1f}".removesuffix(".0") + SPACE + "%"
 
 
 def number(value: float | None) -> str:
@@ -62,34 +64,34 @@ def number(value: float | None) -> str:
 def duration(seconds: float | None) -> str:
     """Seconds as a person says them.
 
-    >>> duration(0.42), duration(41.6), duration(170), duration(4000)
-    ('0.4 s', '42 s', '2 min 50 s', '1 h 7 min')
+    >>> [duration(v).replace(SPACE, " ") for v in (0.42, 41.6, 170, 4_000)]
+    ['0.4 s', '42 s', '2 min 50 s', '1 h 6 min']
     """
     if seconds is None:
         return ABSENT
     whole = round(seconds)
     if whole < _SHORT_S:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f}{SPACE}s"
     if whole < _MINUTE_S:
-        return f"{whole} s"
+        return f"{whole}{SPACE}s"
     if whole < _HOUR_S:
-        return f"{whole // _MINUTE_S} min {whole % _MINUTE_S} s"
-    return f"{whole // _HOUR_S} h {whole % _HOUR_S // _MINUTE_S} min"
+        return f"{whole // _MINUTE_S}{SPACE}min {whole % _MINUTE_S}{SPACE}s"
+    return f"{whole // _HOUR_S}{SPACE}h {whole % _HOUR_S // _MINUTE_S}{SPACE}min"
 
 
 def size(num_bytes: float | None) -> str:
     """Bytes in the unit that fits.
 
-    >>> size(512), size(2_500_000)
-    ('512 B', '2.5 MB')
+    >>> [size(v).replace(SPACE, " ") for v in (512, 2_500_000)]
+    ['512 B', '2.5 MB']
     """
     if num_bytes is None:
         return ABSENT
     for unit in ("B", "kB", "MB", "GB"):
         if num_bytes < _THOUSAND:
-            return f"{num_bytes:.3g} {unit}"
+            return f"{num_bytes:.3g}{SPACE}{unit}"
         num_bytes /= _THOUSAND
-    return f"{num_bytes:,.1f} TB"
+    return f"{num_bytes:,.1f}{SPACE}TB"
 
 
 def instant(text: str | None) -> str:
@@ -111,6 +113,15 @@ def seconds_between(start: str, end: str | None) -> float | None:
 def metric(name: str) -> str:
     """The usual name of a metric."""
     return METRIC_NAMES.get(name, name)
+
+
+def feature(name: str) -> str:
+    """A feature's name with its parts set apart.
+
+    >>> feature("delays__origin__delay_min__mean_3h")
+    'delays · origin · delay_min · mean_3h'
+    """
+    return name.replace("__", " · ")
 
 
 def word(value: str) -> str:

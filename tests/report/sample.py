@@ -114,6 +114,46 @@ def build_extras(**changes: object) -> ReportExtras:
     return ReportExtras.model_validate({**fields, **changes})
 
 
+def build_failed_report() -> RunReport:
+    """A run that its quality gate stopped: later steps did not run, nothing is measured."""
+    steps = [step for step in _steps() if step["name"] in {"ingest", "clean"}]
+    return build_report(
+        status="failed",
+        exit_code=65,
+        ended_at="2026-11-30T10:15:40Z",
+        warnings=[],
+        gates=[{"name": "quality", "verdict": "fail", "reasons": ["3.4 % found, 1 % allowed"]}],
+        error={
+            "kind": "data",
+            "message": "flights.quarantine_budget: 3.4 % (1,034/30,412) found, 1 % allowed",
+            "where": "base.yaml:27",
+            "remedy": "docs/runbooks/rule-failed.md",
+        },
+        steps=[
+            *steps,
+            {"name": "validate", "status": "failed", "seconds": 6.0, "reason": "1 rule failed"},
+            {"name": "featurize", "status": "not_run"},
+            {"name": "train", "status": "not_run"},
+        ],
+        data_quality=[
+            {
+                "table": "flights",
+                "rule": "quarantine_budget",
+                "severity": "fail",
+                "verdict": "fail",
+                "evaluated": 30_412,
+                "failed": 1_034,
+                "observed": "3.4 %",
+                "allowed": "1 %",
+                "origin": "base.yaml:27",
+            }
+        ],
+        tables=[],
+        leaderboard=[],
+        artifacts=[],
+    )
+
+
 def _steps() -> list[dict[str, object]]:
     sources = {"flights": 377_772, "weather": 26_115, "planes": 3_322, "airports": 1_458}
     rejected = {"flights": 1_684}
