@@ -57,6 +57,33 @@ def read_rows(
     return columns, rows
 
 
+def count_rows(lake: Lake, layer: str, name: str, batch_column: str, last_batch: int) -> int:
+    """Counts the rows of a table up to a batch; later ones belong to a batch that isn't done.
+
+    Args:
+        lake: The lake.
+        layer: Layer of the table.
+        name: Name of the table; one that does not exist has no rows.
+        batch_column: Column with the number of a row's batch.
+        last_batch: Number of the newest batch that counts.
+    """
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    from pyarrow import fs
+
+    if not lake.exists(layer, name):
+        return 0
+    log = lake.log(layer, name)
+    _check_readable(log, f"{layer}/{name}")
+    system, root = fs.FileSystem.from_uri(lake.path(layer, name))
+    num_rows = 0
+    for file in _files(log):
+        with system.open_input_file(f"{root}/{unquote(file['path'])}") as stream:
+            batches = pq.ParquetFile(stream).read(columns=[batch_column]).column(0)
+        num_rows += pc.sum(pc.less_equal(batches, last_batch)).as_py() or 0
+    return num_rows
+
+
 def find_damage(lake: Lake, layer: str, name: str) -> list[str]:
     """Returns a line for each file that the log names and that is missing or has another size."""
     from pyarrow import fs

@@ -103,8 +103,9 @@ def check(
     env: EnvOption = "dev",
     overrides: SetOption = None,
 ) -> None:
-    """Check that every table's files are there, and that its log can be read."""
+    """Check that every table's files are there and that its rows add up."""
     from pipelines.cli.peek import find_damage
+    from pipelines.cli.reconcile import reconcile
     from pipelines.errors import DataGateError
 
     invocation = set_up(context, Format.text, verbose=False)
@@ -122,6 +123,17 @@ def check(
             f"{damaged} damaged {'table' if damaged == 1 else 'tables'}",
             where=lake.root,
             remedy="restore the files, or remove the table and run again",
+        )
+    sums = list(reconcile(lake, loaded))
+    for one in sums:
+        verdict = "–" if one.ok is None else "ok" if one.ok else "FAIL"
+        invocation.terminal.say(f"{verdict:<5} {one.source}: {one.told}")
+    wrong = sorted({one.source for one in sums if one.ok is False})
+    if wrong:
+        raise DataGateError(
+            f"rows of {', '.join(wrong)} do not add up",
+            where=lake.root,
+            remedy="remove the source's tables and run again; raw files are never changed",
         )
 
 

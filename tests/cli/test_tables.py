@@ -133,7 +133,8 @@ def test_rows_behind_deletion_vectors_are_refused_by_name(lake: Path) -> None:
 
 def test_check_finds_missing_and_changed_files(tables: Any, lake: Path) -> None:
     ended = tables("check")
-    assert (ended.code, ended.out) == (0, "ok    clean/planes\nok    quarantine/flights\n")
+    assert ended.code == 0
+    assert ended.out.startswith("ok    clean/planes\nok    quarantine/flights\n")
     first, second = sorted((lake / "quarantine" / "flights").rglob("*.parquet"))[:2]
     first.unlink()
     second.write_bytes(b"")
