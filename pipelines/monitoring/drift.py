@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pipelines.monitoring.histogram import Bins, Counts, TableEncoder, build_bins, count_both
+from features.encode import TableEncoder
+from pipelines.monitoring.histogram import Bins, Counts, build_bins, count_both
 from pipelines.project.modeling import Drift
 
 if TYPE_CHECKING:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from features.encode import TableEncoder
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -22,49 +24,9 @@ _COUNTS = "side int, slot int, rows bigint"
 Counts = NDArray[np.int64]
 
 
-class NumericColumn(Protocol):
-    """A fitted number: its mean and standard deviation over the training part."""
-
-    @property
-    def name(self) -> str:
-        """Name of the feature."""
-
-    @property
-    def mean(self) -> float:
-        """Mean over the training part."""
-
-    @property
-    def std(self) -> float:
-        """Standard deviation over the training part."""
-
-
-class CategoryColumn(Protocol):
-    """A fitted text: the values that have a code of their own."""
-
-    @property
-    def name(self) -> str:
-        """Name of the feature."""
-
-    @property
-    def values(self) -> Sequence[str]:
-        """Known values."""
-
-
-class TableEncoder(Protocol):
-    """The encoders of a training set's features, fitted on its training part."""
-
-    @property
-    def numeric(self) -> Sequence[NumericColumn]:
-        """Numbers."""
-
-    @property
-    def category(self) -> Sequence[CategoryColumn]:
-        """Texts."""
-
-
 @dataclass(frozen=True)
 class Bins:
-    """The bins of one feature; the last one is for nulls."""
+    """The bins of one feature; the last one is for what is missing."""
 
     feature: str
     kind: str
@@ -88,19 +50,19 @@ class Bins:
             return np.where(nulls, self.size - 1, known).astype(np.int64)
         numbers = column.to_numpy(zero_copy_only=False).astype(np.float64)
         inside = np.searchsorted(self.edges, numbers, side="right")
-        return np.where(np.isnan(numbers), self.size - 1, inside).astype(np.int64)
+        return np.where(np.isfinite(numbers), inside, self.size - 1).astype(np.int64)
 
 
 def build_bins(encoder: TableEncoder) -> list[Bins]:
     """Bins of every feature: numbers at the deciles of a normal distribution, texts by value.
 
-    A number's NaN counts as null. Without a deviation all equal values share a bin.
+    As for the encoder, a number that is NaN or infinite is missing.
     """
     numbers = [
         Bins(
             column.name,
             "numeric",
-            edges=tuple(column.mean + decile * (column.std or 1.0) for decile in _DECILES),
+            edges=tuple(column.mean + decile * column.std for decile in _DECILES),
         )
         for column in encoder.numeric
     ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
+from features.encode import CategoryColumn, NumericColumn, TableEncoder
 from pipelines.monitoring.drift import (
     DriftRow,
     drift_evidence,
@@ -19,23 +19,15 @@ from pipelines.monitoring.histogram import Bins, build_bins
 from pipelines.project.modeling import Drift
 
 
-@dataclass(frozen=True)
-class Number:
-    name: str
-    mean: float
-    std: float
-
-
-@dataclass(frozen=True)
-class Text:
-    name: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Encoder:
-    numeric: tuple[Number, ...] = ()
-    category: tuple[Text, ...] = field(default=())
+def encoder_of(
+    numeric: dict[str, tuple[float, float]] | None = None,
+    category: dict[str, tuple[str, ...]] | None = None,
+) -> TableEncoder:
+    """Encoders from name → (mean, deviation) and name → values."""
+    return TableEncoder(
+        numeric=tuple(NumericColumn(n, m, s, False) for n, (m, s) in (numeric or {}).items()),
+        category=tuple(CategoryColumn(n, values) for n, values in (category or {}).items()),
+    )
 
 
 def test_psi_of_literal_histograms():
@@ -53,18 +45,18 @@ def test_psi_agrees_with_the_textbook_on_large_tables():
     assert found == pytest.approx(float(np.sum((p - q) * np.log(p / q))), abs=1e-5)
 
 
-def test_numbers_fall_into_normal_deciles_and_nan_is_null():
+def test_numbers_fall_into_normal_deciles_and_no_number_is_missing():
     import pyarrow as pa
 
-    (bins,) = build_bins(Encoder(numeric=(Number("x", 10.0, 2.0),)))
+    (bins,) = build_bins(encoder_of({"x": (10.0, 2.0)}))
     values = pa.array([None, math.nan, -math.inf, 7.0, 10.0, 12.6, math.inf], pa.float64())
-    assert bins.code(values).tolist() == [10, 10, 0, 0, 5, 9, 9]
+    assert bins.code(values).tolist() == [10, 10, 10, 0, 5, 9, 10]
 
 
 def test_a_constant_has_bins_too():
     import pyarrow as pa
 
-    (bins,) = build_bins(Encoder(numeric=(Number("x", 3.0, 0.0),)))
+    (bins,) = build_bins(encoder_of({"x": (3.0, 1.0)}))
     assert bins.code(pa.array([3.0, 3.0, 9.0])).tolist() == [5, 5, 9]
 
 
@@ -83,9 +75,9 @@ def test_drift_of_two_tables_whatever_their_partitions(spark):
     rng = np.random.default_rng(1)
     old = [(float(x), "AA" if x > 0 else None, None) for x in rng.normal(0, 1, 2_000)]
     new = [(float(x), "AA" if x > 0 else None, None) for x in rng.normal(1, 1, 1_000)]
-    encoder = Encoder(
-        numeric=(Number("temp.f", 0.0, 1.0), Number("empty", 0.0, 0.0)),
-        category=(Text("carrier", ("AA", "UA")),),
+    encoder = encoder_of(
+        {"temp.f": (0.0, 1.0), "empty": (0.0, 1.0)},
+        {"carrier": ("AA", "UA")},
     )
     reference, current = (spark.createDataFrame(rows, SCHEMA) for rows in (old, new))
     rows = measure_drift(reference.repartition(5), current.repartition(3), encoder)
@@ -103,7 +95,7 @@ def test_drift_of_two_tables_whatever_their_partitions(spark):
 @pytest.mark.spark
 def test_an_empty_side_is_not_evaluated(spark):
     reference = spark.createDataFrame([(1.0, "AA", 1.0)], SCHEMA)
-    encoder = Encoder(numeric=(Number("temp.f", 0.0, 1.0),))
+    encoder = encoder_of({"temp.f": (0.0, 1.0)})
     (row,) = measure_drift(reference, reference.limit(0), encoder)
     assert row == DriftRow("temp.f", "numeric", None, 1, 0, 0.0, None)
     assert judge_drift(row, Drift()) == "not_evaluated"
@@ -117,12 +109,12 @@ def test_rare_values_share_a_bin(spark):
     moved = spark.createDataFrame(
         [(0.0, "v059" if name >= "v020" else name, 0.0) for _, name, _ in many], SCHEMA
     )
-    (row,) = measure_drift(frame, moved, Encoder(category=(Text("carrier", names),)))
+    (row,) = measure_drift(frame, moved, encoder_of(category={"carrier": names}))
     assert row.psi == pytest.approx(0)
 
 
 def test_no_features_no_job():
-    assert measure_drift(None, None, Encoder()) == []
+    assert measure_drift(None, None, encoder_of()) == []
 
 
 def test_levels_and_evidence():
