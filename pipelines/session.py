@@ -92,7 +92,9 @@ def _check_java() -> None:
     java = Path(home) / "bin" / "java" if home else None
     if (java and java.is_file()) or (not home and shutil.which("java")):
         return
-    raise ConfigError("Spark needs Java 17 or 21; none was found", where=home or "PATH", remedy=JAVA_REMEDY)
+    raise ConfigError(
+        "Spark needs Java 17 or 21; none was found", where=home or "PATH", remedy=JAVA_REMEDY
+    )
 
 
 @contextmanager

@@ -259,4 +259,3 @@ class Lake:
         if inserted is not None:
             return Written(version, int(inserted) + int(metrics["numTargetRowsUpdated"]))
         return Written(version, int(metrics.get("numOutputRows", 0)))
-

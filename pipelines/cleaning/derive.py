@@ -51,7 +51,9 @@ def read_function(path: str) -> Callable[..., Any]:
     """
     module_name, _, name = path.rpartition(".")
     try:
-        found: Callable[..., Any] = getattr(importlib.import_module(f"features.{module_name}"), name)
+        found: Callable[..., Any] = getattr(
+            importlib.import_module(f"features.{module_name}"), name
+        )
     except (ImportError, AttributeError):
         raise ConfigError(
             f"function `{path}` does not exist; functions stand in features/custom/<module>.py",

@@ -93,9 +93,7 @@ def lookups_of(source: Source) -> set[str]:
     }
 
 
-def stage_source(
-    lake: Lake, settings: CleanSettings, lookup: Callable[[str], DataFrame]
-) -> Staged:
+def stage_source(lake: Lake, settings: CleanSettings, lookup: Callable[[str], DataFrame]) -> Staged:
     """Decides about every raw row that `clean` has not committed yet.
 
     Args:

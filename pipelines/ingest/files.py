@@ -26,7 +26,13 @@ _CHUNK_BYTES = 4 << 20
 _HEAD_BYTES = 1 << 20
 _THREADS = 8
 _COMPRESSED = (".gz", ".bz2", ".zst")
-_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"(\xb5/\xfd": "zstd", b"PAR1": "Parquet", b"PK": "zip"}
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"(\xb5/\xfd": "zstd",
+    b"PAR1": "Parquet",
+    b"PK": "zip",
+}
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,9 @@ def _load(
     reasons: dict[str, int] = {}
     rejected: dict[str, int] = {}
     if seen.get["bad"]:
-        bad = records.where(is_bad).select(*_rejection(settings), F.lit(batch).cast("bigint").alias("_batch"))
+        bad = records.where(is_bad).select(
+            *_rejection(settings), F.lit(batch).cast("bigint").alias("_batch")
+        )
         lake.replace(bad.coalesce(1), "rejected", name, where=leftover)
         written = lake.read("rejected", name).where(F.col("_batch") == batch)
         for row in written.groupBy("file", "reason").count().collect():
@@ -223,7 +225,9 @@ def _converted(frame: DataFrame, header: tuple[str, ...], settings: IngestSettin
         if declared.sql != "string" or declared.required:
             problems.append(found)
     extra = [name for name in header if name not in source.columns]
-    rescued = F.create_map(*[part for name in extra for part in (F.lit(name), column_of(name).cast("string"))])
+    rescued = F.create_map(
+        *[part for name in extra for part in (F.lit(name), column_of(name).cast("string"))]
+    )
     return frame.select(
         *values,
         F.array_compact(F.array(*problems)).alias("_problems")
@@ -287,9 +291,7 @@ def _check_budget(settings: IngestSettings, counts: _Counts) -> None:
     )
 
 
-def _ledger_row(
-    settings: IngestSettings, one: FoundFile, counts: _Counts, batch: int
-) -> LedgerRow:
+def _ledger_row(settings: IngestSettings, one: FoundFile, counts: _Counts, batch: int) -> LedgerRow:
     return LedgerRow(
         source=settings.name,
         path=one.path,

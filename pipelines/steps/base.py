@@ -135,7 +135,9 @@ def clean_definition(loaded: LoadedProject, name: str, lookups: Mapping[str, str
     )
 
 
-def table_report(lake: Lake, layer: str, name: str, *, published: bool | None = None) -> TableReport:
+def table_report(
+    lake: Lake, layer: str, name: str, *, published: bool | None = None
+) -> TableReport:
     """A table as the log describes it now."""
     if not lake.exists(layer, name):
         return TableReport(name=f"{layer}/{name}")

@@ -55,7 +55,9 @@ def run(ctx: StepContext) -> StepResult:
         flows.append(
             TableFlow(name=name, rows_in=done.read, rows_out=done.raw, rows_rejected=done.rejected)
         )
-        warnings += [f"{path} was set aside: {cause}" for path, cause in (done.set_aside or {}).items()]
+        warnings += [
+            f"{path} was set aside: {cause}" for path, cause in (done.set_aside or {}).items()
+        ]
         set_aside += [
             {"table": name, "kind": "rejected", "reason": reason, "rows": rows}
             for reason, rows in sorted((done.reasons or {}).items())

@@ -33,7 +33,9 @@ def inputs(ctx: StepContext) -> dict[str, str]:
 def run(ctx: StepContext) -> StepResult:
     """Judges every source's candidate, then publishes all of them or none."""
     facts = ctx.facts("clean")
-    staged = {name: (settings_of(ctx, name), staged_of(facts, name)) for name in ctx.project.sources}
+    staged = {
+        name: (settings_of(ctx, name), staged_of(facts, name)) for name in ctx.project.sources
+    }
 
     def reference(name: str) -> DataFrame:
         return candidate(ctx.lake, *staged[name])

@@ -1,0 +1,83 @@
+"""monitor: drift of the inputs from the training part to the test part."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from pyspark.sql import functions as F
+
+from features.encode import TableEncoder
+from pipelines.monitoring.drift import drift_evidence, measure_drift
+from pipelines.report.model import RowFlow
+from pipelines.steps.base import StepContext, StepResult, table_report
+from pipelines.tables import Transaction
+
+_SCHEMA = (
+    "feature string, kind string, psi double, reference_rows bigint, current_rows bigint, "
+    "null_share_reference double, null_share_current double, level string, run_id string"
+)
+
+
+def inputs(ctx: StepContext) -> dict[str, str]:
+    """The training set, whose encoder fixes the bins."""
+    name = ctx.training_set()
+    if name is None:
+        return {}
+    return {f"training_sets/{name}": ctx.lake.identity("training_sets", name) or "missing"}
+
+
+def run(ctx: StepContext) -> StepResult:
+    """Measures drift and appends it to monitoring."""
+    name = ctx.training_set()
+    if name is None or "encoder" not in ctx.facts("train"):
+        return StepResult(line="no models declared")
+    rows = ctx.lake.read("training_sets", name, ctx.facts("featurize")["version"])
+    encoder = TableEncoder.from_dict(ctx.facts("train")["encoder"])
+    section = ctx.project.monitor.drift
+    measured = measure_drift(
+        rows.where(F.col("split") == section.reference),
+        rows.where(F.col("split") == "test"),
+        encoder,
+    )
+    evidence = drift_evidence(measured, section)
+    table, app = f"{name}_drift", f"monitor/{name}"
+    number = (ctx.lake.committed("monitoring", table, app) or 0) + 1
+    told = [
+        (*asdict(row).values(), item["level"], ctx.run_id)
+        for row, item in zip(measured, evidence, strict=True)
+    ]
+    frame = ctx.lake.spark().createDataFrame(told, _SCHEMA).coalesce(1)
+    ctx.lake.append(frame, "monitoring", table, Transaction(app, number))
+    by_level = {
+        level: [item for item in evidence if item["level"] == level]
+        for level in ("alert", "warn", "not_evaluated")
+    }
+    top = evidence[0] if evidence else None
+    most = (
+        f": {top['feature']} PSI {top['psi']:.2f}"
+        if top and top["level"] in ("alert", "warn")
+        else ""
+    )
+    unseen = len(by_level["not_evaluated"])
+    more = f", {unseen} not evaluated" if unseen else ""
+    return StepResult(
+        line=f"{_plural(by_level['alert'], 'alert')}, {_plural(by_level['warn'], 'warning')}{most}{more}",
+        flow=RowFlow(
+            rows_in=sum((measured[0].reference_rows, measured[0].current_rows)) if measured else 0
+        ),
+        tables=[table_report(ctx.lake, "monitoring", table)],
+        warnings=[
+            f"drift {item['level']}: {item['feature']} PSI {item['psi']:.2f}, warning from {section.warn:g}"
+            for item in (*by_level["alert"], *by_level["warn"])
+        ],
+        evidence={"drift": evidence},
+    )
+
+
+def outputs(ctx: StepContext) -> list[tuple[str, str]]:
+    """Tables this step leaves."""
+    return [("monitoring", f"{name}_drift") for name in ctx.project.training_sets]
+
+
+def _plural(items: list[object], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
