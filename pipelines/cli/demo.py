@@ -28,13 +28,13 @@ def demo_data(
         int, typer.Option("--seed", show_default=False, help="The same seed gives the same bytes.")
     ] = 2013,
 ) -> None:
-    """Write the demo's raw files: real flights, a seeded mess."""
+    """Write the demo's raw files: real data, a seeded mess."""
     from pipelines.demo_data import write_demo_data
 
     terminal = set_up(context, Format.text, verbose=False).terminal
     made = write_demo_data(out, mess, seed)
     done = "wrote" if made.written else "found"
-    terminal.say(f"{done} {len(made.files)} files of {made.num_flights:,} flights in {out}")
+    terminal.say(f"{done} {len(made.files)} files in {out}")
     if made.counts:
         told = ", ".join(f"{count:,} {kind}" for kind, count in made.counts.items())
         terminal.say(f"mess {mess}: {told}")

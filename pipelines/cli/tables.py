@@ -60,9 +60,7 @@ def show(
     *,
     table: Annotated[
         str,
-        typer.Argument(
-            metavar="LAYER/NAME", show_default=False, help="Such as quarantine/flights."
-        ),
+        typer.Argument(metavar="LAYER/NAME", show_default=False, help="Such as quarantine/orders."),
     ] = "",
     run: Annotated[
         str | None,
@@ -83,7 +81,7 @@ def show(
     invocation = set_up(context, answer, verbose=False)
     layer, slash, name = table.partition("/")
     if not slash:
-        raise UsageError("a table is named LAYER/NAME, such as clean/flights", where=table)
+        raise UsageError("a table is named LAYER/NAME, such as clean/orders", where=table)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     run_id = None if run is None else resolve_run(loaded.runs, run)
     columns, rows = read_rows(_lake(loaded), layer, name, run_id=run_id, limit=limit)

@@ -63,7 +63,7 @@ class Terminal:
     Args:
         out: Where results go.
         err: Where errors go, and in JSON mode everything for people.
-        title: How the run is headed, such as `flights (dev)`.
+        title: How the run is headed, such as `orders (dev)`.
         run_id: The run that was started, once it was.
         mask: Hides the project's secrets in a text.
     """

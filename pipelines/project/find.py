@@ -52,7 +52,7 @@ def find_project(project: str, start: Path) -> Place:
     """Finds a project by its name, or by the path of its folder or file.
 
     Args:
-        project: `flights`, `conf/flights` or `flights.yaml`.
+        project: `orders`, `conf/orders` or `orders.yaml`.
         start: Folder that names are searched from, upwards, and relative paths start at.
 
     Raises:

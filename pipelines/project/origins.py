@@ -15,7 +15,7 @@ class Origin:
 
     Attributes:
         short: As reports name it, such as `base.yaml:27`.
-        full: As messages name it, such as `conf/flights/base.yaml:27`, `--set`, a variable.
+        full: As messages name it, such as `conf/orders/base.yaml:27`, `--set`, a variable.
     """
 
     short: str

@@ -39,7 +39,7 @@ def parse_yaml(text: str, label: str) -> Parsed:
 
     Args:
         text: The document.
-        label: What a message calls it, such as `conf/flights/base.yaml`.
+        label: What a message calls it, such as `conf/orders/base.yaml`.
 
     Raises:
         ConfigError: The text is broken or holds something other than safe YAML 1.2.

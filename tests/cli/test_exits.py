@@ -129,7 +129,7 @@ def test_options_reach_the_engine(cauce: Any, play: Play) -> None:
         (["run", "--nope"], "No such option"),
         (["nope"], "No such command 'nope'"),
         (["run", "--format", "xml"], "'xml' is not one of"),
-        (["tables", "show", "clean"], "a table is named LAYER/NAME, such as clean/flights"),
+        (["tables", "show", "clean"], "a table is named LAYER/NAME, such as clean/orders"),
         (["tables", "show"], "a table is named LAYER/NAME"),
     ],
 )
