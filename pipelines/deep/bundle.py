@@ -59,7 +59,7 @@ class Bundle:
         Nulls and unknown categories are what the encoder makes of them.
 
         Raises:
-            FeatureError: A column is missing or has a type that the encoder wasn't fitted on.
+            ConfigError: A column is missing.
         """
         numeric, codes = self._inputs.encode(rows)
         with torch.inference_mode():

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
-from features.encode import TableEncoder, encode_arrow
 from torch import Tensor
 
+from features.encode import TableEncoder, encode_arrow
 from pipelines.deep.loader.reader import Block
-from pipelines.errors import DataGateError
+from pipelines.errors import ConfigError, DataGateError
 
 
 class NetworkInput:
@@ -34,7 +34,14 @@ class NetworkInput:
         self.cardinalities: tuple[int, ...] = tuple(self._encoder.cardinalities)
 
     def encode(self, rows: pa.Table | pa.RecordBatch) -> tuple[Tensor, Tensor]:
-        """Encode rows: numeric [columns, rows] float32 and codes [categories, rows] int64."""
+        """Encode rows: numeric [columns, rows] float32 and codes [categories, rows] int64.
+
+        Raises:
+            ConfigError: A column is missing.
+        """
+        missing = [name for name in self.columns if name not in rows.schema.names]
+        if missing:
+            raise ConfigError(f"the rows lack the column {', '.join(map(repr, missing))}")
         encoded = encode_arrow(self._encoder, rows)
         return _column_major(encoded.numeric), _column_major(encoded.codes)
 

@@ -193,7 +193,7 @@ def _explain(error: Exception, watch: Watch) -> CauceError:
     if died:
         rank = int(died.group(1))
         return TemporaryError(
-            f"rank {rank} died ({watch.last_doing(rank)}); all ranks were ended",
+            f"rank {rank} died (last heard of: {watch.last_doing(rank)}); all ranks were ended",
             remedy="run the same command again; if it comes back, give ranks more memory",
         )
     return TemporaryError(f"the training stage failed: {str(error).splitlines()[0]}")

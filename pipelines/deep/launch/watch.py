@@ -16,6 +16,7 @@ from pipelines import errors
 
 _BEAT_S = 0.5
 _CONNECT_TIMEOUT_S = 10.0
+_START_LIMIT_S = 90.0
 
 
 class WatchAddress(NamedTuple):
@@ -30,11 +31,15 @@ class WatchAddress(NamedTuple):
 class _Seen:
     """What the driver last heard of a rank."""
 
-    calls: int = -1
+    calls: int = 0
     doing: str = "starting"
     moved_at: float = 0.0
     heard_at: float = 0.0
     finished: bool = False
+
+    def limit(self, limit_s: float) -> float:
+        """Longest silence: a rank that starts may have to import torch from a cold disk."""
+        return limit_s if self.calls else max(limit_s, _START_LIMIT_S)
 
 
 class Watch:
@@ -77,7 +82,7 @@ class Watch:
         now = time.monotonic()
         with self._lock:
             running = [(rank, seen) for rank, seen in enumerate(self._seen) if not seen.finished]
-            if not any(now - seen.moved_at > limit_s for _, seen in running):
+            if not any(now - seen.moved_at > seen.limit(limit_s) for _, seen in running):
                 return None
             rank, seen = min(running, key=lambda item: (item[1].calls, item[1].heard_at))
             return f"rank {rank} ({seen.doing})"

@@ -143,7 +143,7 @@ class _BlockWorker(WorkerBase):  # type: ignore[misc]
     def process(self, position: int, group: int) -> None:
         try:
             self.publish_func((position, self._block(group)))
-        except (OSError, pa.ArrowException, ValueError, TypeError, InputMissingError) as error:
+        except Exception as error:
             self.publish_func((position, error))  # raised by the reader, without petastorm's print
 
     def _block(self, number: int) -> Block:
