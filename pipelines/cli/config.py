@@ -17,6 +17,7 @@ from pipelines.cli.options import (
     FormatOption,
     ProjectOption,
     SetOption,
+    VerboseOption,
     open_project,
     set_up,
 )
@@ -32,12 +33,13 @@ def show(
         bool, typer.Option("--origin", help="One line a key, with where its value was declared.")
     ] = False,
     answer: FormatOption = Format.text,
+    verbose: VerboseOption = False,
 ) -> None:
     """Show every setting, defaults filled in, secrets masked."""
     from pipelines.cli.terminal import align
     from pipelines.project.secrets import mask_placeholders
 
-    invocation = set_up(context, answer, verbose=False)
+    invocation = set_up(context, answer, verbose)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     shown = without_nulls(mask_placeholders(loaded.resolved))
     if not origin and answer is Format.json:
@@ -60,19 +62,20 @@ def freeze(
     project: ProjectOption = None,
     env: EnvOption = "dev",
     overrides: SetOption = None,
+    verbose: VerboseOption = False,
 ) -> None:
     """Write the whole project as one YAML file to stdout."""
-    invocation = set_up(context, Format.text, verbose=False)
+    invocation = set_up(context, Format.text, verbose)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     sys.stdout.write(f"# {loaded.name} ({loaded.env}), frozen; config {loaded.config_hash[:12]}\n")
     sys.stdout.write(to_yaml(without_nulls(loaded.resolved)))
 
 
-def schema(context: typer.Context) -> None:
+def schema(context: typer.Context, *, verbose: VerboseOption = False) -> None:
     """Print the project file's JSON Schema: each key's meaning and default."""
     from pipelines.project.json_schema import project_schema
 
-    set_up(context, Format.json, verbose=False).answer(project_schema())
+    set_up(context, Format.json, verbose).answer(project_schema())
 
 
 HELP = "Show a project's settings, freeze them, describe them."

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.options import Format, set_up
+from pipelines.cli.options import Format, VerboseOption, set_up
 
 
 def demo_data(
@@ -27,11 +27,12 @@ def demo_data(
     seed: Annotated[
         int, typer.Option("--seed", show_default=False, help="The same seed gives the same bytes.")
     ] = 2013,
+    verbose: VerboseOption = False,
 ) -> None:
     """Write the demo's raw files: real data, a seeded mess."""
     from pipelines.demo_data import write_demo_data
 
-    terminal = set_up(context, Format.text, verbose=False).terminal
+    terminal = set_up(context, Format.text, verbose).terminal
     made = write_demo_data(out, mess, seed)
     done = "wrote" if made.written else "found"
     terminal.say(f"{done} {len(made.files)} files in {out}")

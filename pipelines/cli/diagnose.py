@@ -14,6 +14,7 @@ from pipelines.cli.options import (
     FormatOption,
     ProjectOption,
     SetOption,
+    VerboseOption,
     open_project,
     set_up,
 )
@@ -26,13 +27,14 @@ def doctor(
     env: EnvOption = "dev",
     overrides: SetOption = None,
     answer: FormatOption = Format.text,
+    verbose: VerboseOption = False,
 ) -> None:
     """Say what a run would miss on this machine."""
     from pipelines.doctor import diagnose
     from pipelines.errors import ConfigError
     from pipelines.project.find import project_names
 
-    invocation = set_up(context, answer, verbose=False)
+    invocation = set_up(context, answer, verbose)
     loaded = None
     if project is not None or len(project_names(Path.cwd())) == 1:
         loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))

@@ -13,6 +13,7 @@ from pipelines.cli.options import (
     FormatOption,
     ProjectOption,
     SetOption,
+    VerboseOption,
     open_project,
     set_up,
 )
@@ -25,9 +26,10 @@ def ls(
     env: EnvOption = "dev",
     overrides: SetOption = None,
     answer: FormatOption = Format.text,
+    verbose: VerboseOption = False,
 ) -> None:
     """List the kinds of models with their parameters; with --project, the trained versions."""
-    invocation = set_up(context, answer, verbose=False)
+    invocation = set_up(context, answer, verbose)
     if project is None:
         rows = _kinds()
     else:

@@ -16,6 +16,7 @@ from pipelines.cli.options import (
     FormatOption,
     ProjectOption,
     SetOption,
+    VerboseOption,
     open_project,
     set_up,
 )
@@ -34,9 +35,10 @@ def show(
     env: EnvOption = "dev",
     overrides: SetOption = None,
     answer: FormatOption = Format.text,
+    verbose: VerboseOption = False,
 ) -> None:
     """Show what a run did: its steps, its warnings, its error."""
-    invocation = set_up(context, answer, verbose=False)
+    invocation = set_up(context, answer, verbose)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     path = loaded.runs / resolve_run(loaded.runs, run) / REPORT
     report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

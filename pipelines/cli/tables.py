@@ -13,6 +13,7 @@ from pipelines.cli.options import (
     FormatOption,
     ProjectOption,
     SetOption,
+    VerboseOption,
     open_project,
     set_up,
 )
@@ -32,9 +33,10 @@ def ls(
     env: EnvOption = "dev",
     overrides: SetOption = None,
     answer: FormatOption = Format.text,
+    verbose: VerboseOption = False,
 ) -> None:
     """List the tables with their version, rows and bytes."""
-    invocation = set_up(context, answer, verbose=False)
+    invocation = set_up(context, answer, verbose)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     lake = _lake(loaded)
     rows = [
@@ -73,12 +75,13 @@ def show(
     env: EnvOption = "dev",
     overrides: SetOption = None,
     answer: FormatOption = Format.text,
+    verbose: VerboseOption = False,
 ) -> None:
     """Show rows of a table; control characters are escaped."""
     from pipelines.cli.peek import read_rows
     from pipelines.errors import UsageError
 
-    invocation = set_up(context, answer, verbose=False)
+    invocation = set_up(context, answer, verbose)
     layer, slash, name = table.partition("/")
     if not slash:
         raise UsageError("a table is named LAYER/NAME, such as clean/orders", where=table)
@@ -100,13 +103,14 @@ def check(
     project: ProjectOption = None,
     env: EnvOption = "dev",
     overrides: SetOption = None,
+    verbose: VerboseOption = False,
 ) -> None:
     """Check that every table's files are there and that its rows add up."""
     from pipelines.cli.peek import find_damage
     from pipelines.cli.reconcile import reconcile
     from pipelines.errors import DataGateError
 
-    invocation = set_up(context, Format.text, verbose=False)
+    invocation = set_up(context, Format.text, verbose)
     loaded = open_project(invocation, Common(project, env, tuple(overrides or ())))
     lake = _lake(loaded)
     damaged = 0

@@ -183,3 +183,35 @@ def test_which_project(cauce: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ended = cauce("run")
     assert "which project? conf/ has a, b" in ended.err
     assert "Fix    add --project NAME" in ended.err
+
+
+def test_the_verbs_are_the_engines_steps() -> None:
+    from pipelines.cli.run import STEPS
+    from pipelines.engine.graph import NAMES
+
+    assert tuple(STEPS) == NAMES
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["config", "show"],
+        ["config", "freeze"],
+        ["tables", "ls"],
+        ["tables", "check"],
+        ["runs", "show"],
+        ["model", "ls", "--project", "flights"],
+        ["doctor"],
+    ],
+)
+def test_every_command_shows_its_crash_with_v(
+    cauce: Any, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    def crash(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("canary")
+
+    monkeypatch.setattr("pipelines.project.load_project", crash)
+    ended = cauce(*words, "-v")
+    assert ended.code == 1
+    assert "Traceback" in ended.err
+    assert "crash: ZeroDivisionError: canary" in ended.err
