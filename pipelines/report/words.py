@@ -18,8 +18,9 @@ METRIC_NAMES = {
     "rmse": "RMSE",
     "mae": "MAE",
     "r2": "R²",
+    "calibration_error": "Calibration error",
 }
-LOWER_IS_BETTER = frozenset({"log_loss", "brier", "rmse", "mae"})
+LOWER_IS_BETTER = frozenset({"log_loss", "brier", "rmse", "mae", "calibration_error"})
 STATUS_WORDS = {"not_run": "not run", "not_evaluated": "not evaluated", "warned": "with warnings"}
 
 

@@ -9,12 +9,21 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from pipelines.errors import InputMissingError
+from pipelines.evaluation.bootstrap import Measured
+from pipelines.evaluation.champion import GateResult
+from pipelines.evaluation.counts import BinaryCounts
+from pipelines.evaluation.curves import build_curves
+from pipelines.evaluation.evaluate import Evaluation, ModelResult
+from pipelines.monitoring.drift import DriftRow, drift_evidence
+from pipelines.project.modeling import Drift
 from pipelines.report.extras import ReportExtras, write_evidence
 from pipelines.report.html import render_report, write_html
+from pipelines.report.model import BoardRow, Gate
 from pipelines.report.view import build_page
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'></script><script>alert(2)</script>{{7*7}}&"
@@ -232,6 +241,28 @@ def test_evidence_comes_back_as_written(tmp_path: Path):
         assert write_evidence(tmp_path, name, getattr(extras, name)) == tmp_path / f"{name}.json"
     assert ReportExtras.load(tmp_path) == extras
     assert ReportExtras.load(tmp_path / "none") == ReportExtras()
+
+
+def test_what_the_libraries_return_fits_the_report(tmp_path: Path):
+    counts = BinaryCounts(
+        days=("2013-11-01", "2013-11-02"),
+        positives=np.array([[1.0, 3.0], [0.0, 2.0]]),
+        negatives=np.array([[4.0, 1.0], [2.0, 2.0]]),
+        score_sums=np.array([1.4, 5.6]),
+        losses={},
+    )
+    metrics = {"roc_auc": Measured(0.7, None, None)}
+    result = ModelResult("trees", "test", 15, 2, metrics, 0.1, build_curves(counts))
+    write_evidence(tmp_path, "curves", Evaluation((result,)).curves_evidence())
+    row = DriftRow("temp", "numeric", 0.2, 10, 5, 0.0, None)
+    write_evidence(tmp_path, "drift", drift_evidence([row], Drift()))
+    extras = ReportExtras.load(tmp_path)
+    assert extras.curves["trees"].roc == [(0, 0), (0.333333, 0.833333), (1, 1)]
+    assert extras.drift[0].level == "warn"
+    board = BoardRow(model="trees", split="test", metrics=result.metrics)
+    assert board.metrics["roc_auc"].value == 0.7
+    gate = Gate.model_validate(GateResult("champion", "pass", ["pass: found 1, allowed 0"]))
+    assert gate.reasons == ["pass: found 1, allowed 0"]
 
 
 def test_evidence_of_another_kind_is_refused(tmp_path: Path):
