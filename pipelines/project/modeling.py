@@ -105,7 +105,7 @@ class Model(Strict):
 
     kind: str
     """Which estimator (`cauce model ls`)."""
-    params: dict[str, Any] = {}
+    params: dict[str, Any] = Field(default={})
     """Parameters of the estimator."""
     train: DeepTraining | None = None
     """Training of a network."""
@@ -190,7 +190,7 @@ class ChampionGate(Strict):
 
     baseline: Name
     """Model of the board it must beat."""
-    min: dict[Metric, float] = {}
+    min: dict[Metric, float] = Field(default={})
     """Metric → lowest allowed value on the test part (highest, for losses)."""
     margin: Annotated[float, Field(ge=0)] = 0.0
     """How much better than the baseline it must be in the primary metric."""

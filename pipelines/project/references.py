@@ -83,9 +83,7 @@ def _table_rules(
     for rule_name, rule in source.table_rules.items():
         place = (*top, "table_rules", rule_name)
         if rule.great_expectations is not None:
-            yield from _leaves_folder(
-                (*place, "great_expectations"), rule.great_expectations, folder
-            )
+            yield from _is_no_suite((*place, "great_expectations"), rule.great_expectations, folder)
         for column, target in (rule.foreign_key or {}).items():
             other, _, other_column = target.partition(".")
             here = (*place, "foreign_key", column)
@@ -147,6 +145,8 @@ def _is_bad_pattern(place: tuple[str, ...], pattern: str) -> Iterator[Mistake]:
         yield Mistake(place, "needs a group around the date, as in _(\\d{8})\\.csv$")
 
 
-def _leaves_folder(place: tuple[str, ...], name: str, folder: Path) -> Iterator[Mistake]:
+def _is_no_suite(place: tuple[str, ...], name: str, folder: Path) -> Iterator[Mistake]:
     if not (folder / name).resolve().is_relative_to(folder.resolve()):
         yield Mistake(place, f"leaves the project's folder {folder}")
+    elif not (folder / name).is_file():
+        yield Mistake(place, f"no such file in {folder}")

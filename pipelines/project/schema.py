@@ -63,15 +63,15 @@ class Project(Strict):
     """Defaults of all sources."""
     sources: Annotated[dict[Name, Source], Field(min_length=1)]
     """Raw data."""
-    training_sets: Annotated[dict[Name, TrainingSet], Field(max_length=1)] = {}
+    training_sets: Annotated[dict[Name, TrainingSet], Field(max_length=1)] = Field(default={})
     """Tables that models learn from."""
-    models: dict[Name, Model] = {}
+    models: dict[Name, Model] = Field(default={})
     """Candidates of the board."""
     evaluate: Evaluate = Evaluate()
     """How models are compared."""
     gates: Gates = Gates()
     """Gates that end a run with 65."""
-    score: dict[Name, Score] = {}
+    score: dict[Name, Score] = Field(default={})
     """Training set → how its champion scores."""
     monitor: Monitor = Monitor()
     """What is watched."""

@@ -140,17 +140,17 @@ class Source(Strict):
     """Where the data lie and how they are written."""
     columns: Annotated[dict[str, Column], Field(alias="schema", min_length=1)]
     """Column → type, matched by name; `!` says that null is a mistake."""
-    derive: dict[Name, Derived] = {}
+    derive: dict[Name, Derived] = Field(default={})
     """Columns computed from the others, in this order."""
     event_time: str | None = None
     """Column that says when the event happened."""
-    known_at: dict[str, tuple[str, ...] | Literal["*"]] = {}
+    known_at: dict[str, tuple[str, ...] | Literal["*"]] = Field(default={})
     """Instant column, or `always` → columns known from then on; the rest feeds nothing."""
-    row_rules: dict[Name, RowRule] = {}
+    row_rules: dict[Name, RowRule] = Field(default={})
     """Rules for single rows, applied before deduplication."""
     dedup: Dedup
     """Which row of several with one key stays."""
-    table_rules: dict[Name, TableRule] = {}
+    table_rules: dict[Name, TableRule] = Field(default={})
     """Rules for the table as a whole."""
     time_zone: str | None = None
     """Zone of timestamps without an offset; default: `defaults.time_zone`."""

@@ -156,11 +156,11 @@ class TrainingSet(Strict):
     """The rows to predict for."""
     label: Label
     """What is predicted."""
-    windows: dict[Name, Windows] = {}
+    windows: dict[Name, Windows] = Field(default={})
     """Aggregates over spans of time."""
-    latest: dict[Name, Latest] = {}
+    latest: dict[Name, Latest] = Field(default={})
     """Newest known values."""
-    static: dict[Name, StaticColumns] = {}
+    static: dict[Name, StaticColumns] = Field(default={})
     """Columns of the row, of joined tables, and calendar parts."""
     encode: Encode = Encode()
     """Encoders."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ def test_show_masks_secrets(cauce: Any, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_frozen_project_is_the_same_project(cauce: Any, project: str, tmp_path: Path) -> None:
     ended = cauce("config", "freeze", "--project", project, "--set", "project.seed=99")
     frozen = tmp_path / "frozen.yaml"
+    shutil.copytree("conf/flights/quality", tmp_path / "quality")
     frozen.write_text(ended.out, encoding="utf-8")
     loaded = load_project(str(frozen), environ={})
     assert (

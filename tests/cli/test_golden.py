@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ def test_mistakes_in_the_configuration(cauce: Any, tmp_path: Path, monkeypatch: 
     (folder / "base.yaml").write_text(
         base.replace("        last:", "        lst:"), encoding="utf-8"
     )
+    shutil.copytree("conf/flights/quality", folder / "quality")
     dev = "# a laptop\nmodels:\n  trees:\n    kind: mllib.gbdt\n"
     (folder / "dev.yaml").write_text(dev, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

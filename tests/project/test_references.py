@@ -95,6 +95,16 @@ def test_one_mistake(mistakes_of: Mistakes, override: str, key: str, message: st
     assert message in told
 
 
+def test_a_suite_has_to_be_there(home: Path, load: Load, mistakes_of: Mistakes) -> None:
+    override = "sources.orders.table_rules.s={great_expectations: quality/suite.json}"
+    ((where, told),) = mistakes_of(override)
+    assert where.endswith("= quality/suite.json")
+    assert told == f"no such file in {home / 'conf' / 'shop'}"
+    (home / "conf" / "shop" / "quality").mkdir()
+    (home / "conf" / "shop" / "quality" / "suite.json").write_text("{}", encoding="utf-8")
+    assert load(override).project.sources["orders"].table_rules["s"].great_expectations
+
+
 @pytest.mark.parametrize("path", ["/srv/x/*.csv", "s3://bucket/../x/*.csv", "a/../b/*.csv"])
 def test_paths_that_are_fine(load: Load, path: str) -> None:
     assert load(f"sources.orders.files.path={path}").project.sources["orders"].files.path == path
