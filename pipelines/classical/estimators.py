@@ -32,7 +32,7 @@ from pipelines.project.modeling import LinearParams, TreeParams
 from pipelines.project.types import Strict
 
 # Rows that the deviations behind a linear model's importance are estimated from.
-_IMPORTANCE_ROWS = 20_000
+_DEVIATION_ROWS = 20_000
 # Statistics of all nodes of a level fit in one pass over the rows.
 _TREE_STATISTICS_MB = 1_024
 _CLASSIFIERS = ("mllib.logistic_regression", "mllib.gbt")
@@ -140,8 +140,9 @@ def fit(kind: str, params: Strict, frame: TrainingFrame, seed: int) -> Classical
         )
     rows = design.add_inputs(frame.rows)
     stages = Pipeline(stages=[*_assembly(design), estimator]).fit(rows)
-    share = min(1.0, _IMPORTANCE_ROWS / frame.label.num_rows)
-    shares = sum_by_feature(design.names(), _weights(stages, rows.sample(share, seed)))
+    # Sampled before the inputs are made: Spark does not move a sample below a projection.
+    some = frame.rows.sample(min(1.0, _DEVIATION_ROWS / frame.label.num_rows), seed)
+    shares = sum_by_feature(design.names(), _weights(stages, design.add_inputs(some)))
     return ClassicalModel(
         kind, settings, frame.encoder, frame.label.num_rows, stages=stages, shares=shares
     )
