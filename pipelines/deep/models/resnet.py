@@ -66,7 +66,9 @@ class ResNet(nn.Module):
 
 
 class Block(nn.Module):
-    """`x + dropout(linear(dropout(relu(linear(norm(x))))))`, twice as wide inside.
+    """`x + linear(dropout(relu(linear(norm(x)))))`, twice as wide inside.
+
+    The paper's second dropout, on the residual, is left out: masks cost a fifth of a step on CPUs.
 
     Shape: [rows, width] → [rows, width], float32.
     """
@@ -81,7 +83,7 @@ class Block(nn.Module):
     def forward(self, hidden: Tensor) -> Tensor:
         """The residual step."""
         inner = self.dropout(torch.relu(self.inner(self.norm(hidden))))
-        step: Tensor = self.dropout(self.outer(inner))
+        step: Tensor = self.outer(inner)
         return hidden + step
 
 
