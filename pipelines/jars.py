@@ -9,11 +9,12 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from pipelines.errors import CauceError, ConfigError, TemporaryError
 
-LOCK = Path(__file__).with_name("jars.lock")
+LOCK = files("pipelines") / "jars.lock"  # readable where the package is a zip, too
 FETCH_TIMEOUT_S = 600
 # Dependencies that Spark ships itself; a second copy on the class path could differ.
 SHIPPED_BY_SPARK = ("org.antlr:antlr4-runtime",)

@@ -1,4 +1,4 @@
-"""Identity of code: a hash over the syntax trees that a module can reach, comments and layout left out."""
+"""Identity of code: a hash over the syntax trees that a module can reach, without comments."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import ast
 import hashlib
 from collections.abc import Collection, Iterator
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
-_ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("pipelines", "features")
 
 
@@ -20,7 +19,7 @@ def code_hash(roots: Collection[str], within: Collection[str] = _PACKAGES) -> st
         within: Only modules in these packages count and are followed.
 
     Returns:
-        SHA-256 in hexadecimal; the same for code that differs in comments, docstrings or layout only.
+        SHA-256 in hexadecimal; comments, docstrings and layout do not count.
     """
     seen: dict[str, str] = {}
     waiting = sorted(roots)
@@ -39,9 +38,15 @@ def code_hash(roots: Collection[str], within: Collection[str] = _PACKAGES) -> st
 
 @cache
 def _read_module(name: str) -> tuple[str, tuple[str, ...]] | None:
-    """Hash of one module and the project's modules it imports; None where there is no such module."""
-    base = _ROOT / name.replace(".", "/")
-    path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    """Hash of one module and the project's modules it imports; None where there is no module."""
+    top, *below = name.split(".")
+    # Read through the importer: on a cluster the packages are a zip.
+    base = files(top).joinpath(*below)
+    path = (
+        base / "__init__.py"
+        if base.is_dir()
+        else files(top).joinpath(*below[:-1], f"{below[-1]}.py")
+    )
     if not path.is_file():
         return None
     tree = ast.parse(path.read_bytes())

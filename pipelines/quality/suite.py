@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def read_suite(path: Path) -> list[Expectation]:
 @cache
 def catalogue() -> Mapping[str, Mapping[str, list[str]]]:
     """Type of a core expectation → its `required` and `optional` arguments."""
-    file = Path(__file__).with_name("expectations.json")
+    file = files("pipelines.quality") / "expectations.json"
     return json.loads(file.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
