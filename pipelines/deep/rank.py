@@ -70,7 +70,22 @@ def main(job: str, world: World, strategy: Strategy, progress: Progress) -> Rank
     """
     values = json.loads(job)
     spec, snapshot = TrainSpec(**values["spec"]), Snapshot.from_dict(values["snapshot"])
+    threads = torch.get_num_threads()
     torch.set_num_threads(world.threads)
+    try:
+        return _train(spec, snapshot, world, strategy, progress)
+    finally:
+        torch.set_num_threads(threads)  # Spark uses the process again, maybe to score
+
+
+def model_params(spec: TrainSpec, inputs: NetworkInput) -> dict[str, Any]:
+    """All arguments of the network's constructor."""
+    return {"d_in": inputs.d_in, "cardinalities": list(inputs.cardinalities), **spec.params}
+
+
+def _train(
+    spec: TrainSpec, snapshot: Snapshot, world: World, strategy: Strategy, progress: Progress
+) -> RankReport:
     progress("reading labels")
     scale = _label_scale(spec, snapshot, world, strategy)
     inputs = NetworkInput(spec.encoder)
@@ -87,11 +102,6 @@ def main(job: str, world: World, strategy: Strategy, progress: Progress) -> Rank
         peak_rss_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         weights=save(best.weights) if world.rank == 0 else b"",
     )
-
-
-def model_params(spec: TrainSpec, inputs: NetworkInput) -> dict[str, Any]:
-    """All arguments of the network's constructor."""
-    return {"d_in": inputs.d_in, "cardinalities": list(inputs.cardinalities), **spec.params}
 
 
 def _build_model(spec: TrainSpec, inputs: NetworkInput, scale: LabelScale) -> nn.Module:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-import torch
-
 from pipelines.deep.rank import RankReport, main
 from pipelines.deep.strategy.single import SingleStrategy
 from pipelines.deep.world import World, silent
@@ -17,9 +15,5 @@ def run_single_rank(job: str) -> list[RankReport]:
     Args:
         job: Text of `rank.pack_job`.
     """
-    threads = torch.get_num_threads()
     world = World(rank=0, world_size=1, threads=os.cpu_count() or 1)
-    try:
-        return [main(job, world, SingleStrategy(), silent)]
-    finally:
-        torch.set_num_threads(threads)
+    return [main(job, world, SingleStrategy(), silent)]
