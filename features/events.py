@@ -145,7 +145,7 @@ class _Work:
         by: Key columns.
         at: Timestamp column of the rows.
         features: Features to compute.
-        events_schema: Columns of the events; a bucket without events comes without columns.
+        events_schema: Columns of the events; a bucket without any may come without columns.
         packed: Features of earlier joins, packed in the rows.
         gained: Features of this join that are packed too.
         is_last: True where all packed features become columns.
@@ -162,7 +162,7 @@ class _Work:
     def run(self, rows: pa.Table, events: pa.Table) -> pa.Table:
         """The bucket's rows with the columns that the join adds."""
         if not rows.num_rows:
-            return rows
+            return pa.table({})
         if not events.num_rows:
             events = self.events_schema.empty_table()
         events = events.rename_columns([name.removeprefix(_EVENT) for name in events.column_names])
