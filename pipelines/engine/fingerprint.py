@@ -1,4 +1,4 @@
-"""Why a step runs: its part of the project file, its code, its libraries and its inputs, compared part by part."""
+"""Why a step runs: its settings, code, libraries and inputs, compared part by part."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pipelines.engine.graph import Step, Tree
 from pipelines.project.code import code_hash
 from pipelines.steps.base import hash_of
 
+_SHOWN = 60
 _LIBRARIES = (
     "pyspark",
     "delta-spark",
@@ -118,4 +119,4 @@ def _word(value: Any) -> str:
     if value is None:
         return "none"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

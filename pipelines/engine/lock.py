@@ -30,7 +30,7 @@ def locked(lake: str, run_id: str) -> Iterator[None]:
         raise ConfigError(
             f"the lake cannot be written to: {error.strerror}",
             where=lake,
-            remedy="Fix: choose another folder in project.lake, or give this user the right to write",
+            remedy="Fix: set project.lake to another folder, or let this user write there",
         ) from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -22,6 +22,7 @@ from pipelines.report.model import (
     ReportError,
     RunReport,
     StepReport,
+    format_utc,
     load_report,
     write_report,
     write_text_atomic,
@@ -55,13 +56,14 @@ class Recorder:
     def __init__(self, loaded: LoadedProject, run_id: str, now: datetime, args: Sequence[str]):
         self.folder = loaded.runs / run_id
         self._evidence: dict[str, Any] = {}
+        self._mask = loaded.mask
         self.report = RunReport(
             run_id=run_id,
             project=loaded.name,
             env=loaded.env,
             seed=loaded.project.project.seed,
             status="running",
-            started_at=now,
+            started_at=format_utc(now),
             args=list(args),
             config_hash=loaded.config_hash,
             code_version=f"cauce {__version__}",
@@ -125,14 +127,17 @@ class Recorder:
         """Sets how the run ended; the report is not written yet."""
         self.report.status = status  # type: ignore[assignment]
         self.report.exit_code = exit_code
-        self.report.ended_at = datetime.now(UTC)  # type: ignore[assignment]
+        self.report.ended_at = format_utc(datetime.now(UTC))
         if isinstance(error, CauceError):
             self.report.error = ReportError(
-                kind=error.kind, message=error.message, where=error.where, remedy=error.remedy
+                kind=error.kind,
+                message=self._mask(error.message),
+                where=self._mask(error.where or "") or None,
+                remedy=self._mask(error.remedy or "") or None,
             )
         elif error is not None:
             told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-            self.report.error = ReportError(kind="error", message=told)
+            self.report.error = ReportError(kind="error", message=self._mask(told))
 
     def add_artifact(self, kind: str, path: Path, sha256: str) -> None:
         """Names a file of this run."""
@@ -156,7 +161,7 @@ class Recorder:
         report.data_quality = [*report.data_quality, *found.data_quality]
         report.leaderboard = [*report.leaderboard, *found.leaderboard]
         report.gates = [*report.gates, *found.gates]
-        report.warnings = [*report.warnings, *found.warnings]
+        report.warnings = [*report.warnings, *map(self._mask, found.warnings)]
         for kind, value in found.evidence.items():
             known = self._evidence.get(kind)
             both = isinstance(known, list) and isinstance(value, list)

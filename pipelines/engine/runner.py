@@ -1,4 +1,4 @@
-"""Runs the selected steps of a project: skips what is current, records everything, ends with a report."""
+"""Runs the selected steps: skips what is current, records everything, ends with a report."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ class StepContext:
         run_id: Id of this run.
         now: Instant the run started, UTC.
         lake: The project's tables.
-        facts_of: Step → the facts of its last result, from this run or an earlier one; None where it
-            never ran.
+        facts_of: Step → the facts of its last result, from this run or an earlier one; None
+            where it never ran.
         scratch: Gives a folder of this run for files that do not outlive it.
     """
 
@@ -103,7 +103,7 @@ def hash_of(*parts: Any) -> str:
 
 
 def source_definition(loaded: LoadedProject, name: str) -> str:
-    """Identity of how a source's records are read: its section and the code that converts values."""
+    """Identity of how a source's records are read: its section and the converting code."""
     section = loaded.resolved["sources"][name]
     keys = ("files", "schema", "time_zone", "nulls", "extra_column")
     return hash_of(

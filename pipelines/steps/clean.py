@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from dataclasses import asdict
+
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from pipelines.cleaning import CleanSettings, Staged, candidate, lookup_order, stage_source
@@ -41,7 +43,7 @@ def run(ctx: StepContext) -> StepResult:
         settings = settings_of(ctx, name)
         done = stage_source(ctx.lake, settings, lookup)
         staged[name] = (settings, done)
-        facts[name] = {key: value for key, value in vars(done).items()}
+        facts[name] = asdict(done)
         flows[name] = _flow(name, done)
         set_aside += _reasons(ctx, name, done)
     ordered = [flows[name] for name in ctx.project.sources]
@@ -106,17 +108,17 @@ def _flow(name: str, done: Staged) -> TableFlow:
 
 def _reasons(ctx: StepContext, name: str, done: Staged) -> list[dict[str, object]]:
     """Rows set aside by reason; only where there are some."""
-    found: list[dict[str, object]] = []
+    groups: list[tuple[str, Row]] = []
     this_batch = F.col("_decided_in") == done.batch
     if done.quarantined:
         rules = ctx.lake.read("quarantine", name).where(this_batch)
-        rows = rules.groupBy(F.element_at("_violations", 1).alias("reason")).count()
-        found += [("quarantined", row) for row in rows.collect()]  # type: ignore[misc]
+        counted = rules.groupBy(F.element_at("_violations", 1).alias("reason")).count()
+        groups += [("quarantined", row) for row in counted.collect()]
     if done.duplicates:
-        rows = ctx.lake.read("duplicates", name).where(this_batch)
-        rows = rows.groupBy(F.col("_rule").alias("reason")).count()
-        found += [("duplicate", row) for row in rows.collect()]  # type: ignore[misc]
+        duplicates = ctx.lake.read("duplicates", name).where(this_batch)
+        counted = duplicates.groupBy(F.col("_rule").alias("reason")).count()
+        groups += [("duplicate", row) for row in counted.collect()]
     return [
         {"table": name, "kind": kind, "reason": row["reason"], "rows": row["count"]}
-        for kind, row in sorted(found)  # type: ignore[misc]
+        for kind, row in sorted(groups, key=lambda group: (group[0], group[1]["reason"]))
     ]

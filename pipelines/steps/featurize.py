@@ -9,7 +9,7 @@ from pipelines.errors import CauceError
 from pipelines.expressions import quote, to_column
 from pipelines.report.model import RowFlow
 from pipelines.steps.base import StepContext, StepResult, table_report
-from pipelines.training_sets import Inputs, arrange_for_training, build_training_set
+from pipelines.training_sets import arrange_for_training, build_training_set
 
 # Enough row groups for the loader's lanes, each of a size that a rank can hold.
 _FILES = 8
@@ -31,12 +31,10 @@ def run(ctx: StepContext) -> StepResult:
     plan = build_training_set(
         name,
         ctx.project.training_sets[name],
-        Inputs(
-            sources=ctx.project.sources,
-            clean=lambda source: ctx.lake.read("clean", source),
-            expression=to_column,
-            zone=ctx.project.defaults.time_zone,
-        ),
+        sources=ctx.project.sources,
+        clean=lambda source: ctx.lake.read("clean", source),
+        zone=ctx.project.defaults.time_zone,
+        expression=to_column,
     )
     seen = Observation()
     values = [F.count(quote(feature.name)).alias(feature.name) for feature in plan.features]
@@ -62,13 +60,11 @@ def run(ctx: StepContext) -> StepResult:
         reason: getattr(counts, reason)
         for reason in ("unlabelled", "not_yet_known", "embargo", "outside")
     }
-    told = [f"{rows:,} {reason.replace('_', ' ')}" for reason, rows in left_out.items() if rows]
+    told = [f"{counts.training_rows:,} labelled"]
+    told += [f"{rows:,} {reason.replace('_', ' ')}" for reason, rows in left_out.items() if rows]
     source = ctx.project.training_sets[name].rows.source
     return StepResult(
-        line=(
-            f"{counts.total:,} {source} = {' + '.join([f'{counts.training_rows:,} labelled', *told])}; "
-            f"{len(plan.features)} features"
-        ),
+        line=(f"{counts.total:,} {source} = {' + '.join(told)}; {len(plan.features)} features"),
         flow=RowFlow(
             rows_in=counts.total, rows_out=counts.training_rows, rows_excluded=counts.excluded
         ),

@@ -18,7 +18,7 @@ from pipelines.steps.base import (
 
 
 def inputs(ctx: StepContext) -> dict[str, str]:
-    """Content of each source's files; a file that looks as it did in the ledger is not read again."""
+    """Content of each source's files; one that looks as in the ledger is not read again."""
     found = {}
     for name, source in ctx.project.sources.items():
         zone = ctx.project.defaults.zone
@@ -85,5 +85,6 @@ def outputs(ctx: StepContext) -> list[tuple[str, str]]:
 def _check(name: str, done: Ingested) -> None:
     if done.read != done.raw + done.rejected:
         raise CauceError(
-            f"source {name}: {done.read:,} read is not {done.raw:,} raw + {done.rejected:,} rejected"
+            f"source {name}: {done.read:,} read is not {done.raw:,} raw + "
+            f"{done.rejected:,} rejected"
         )

@@ -34,11 +34,9 @@ def run(ctx: StepContext) -> StepResult:
     rows = ctx.lake.read("training_sets", name, ctx.facts("featurize")["version"])
     encoder = TableEncoder.from_dict(ctx.facts("train")["encoder"])
     section = ctx.project.monitor.drift
-    measured = measure_drift(
-        rows.where(F.col("split") == section.reference),
-        rows.where(F.col("split") == "test"),
-        encoder,
-    )
+    parts = (section.reference, "test")
+    reference, current = (rows.where(F.col("split") == part) for part in parts)
+    measured = measure_drift(reference, current, encoder)
     evidence = drift_evidence(measured, section)
     table, app = f"{name}_drift", f"monitor/{name}"
     number = (ctx.lake.committed("monitoring", table, app) or 0) + 1
@@ -59,15 +57,16 @@ def run(ctx: StepContext) -> StepResult:
         else ""
     )
     unseen = len(by_level["not_evaluated"])
+    alerts = _plural(len(by_level["alert"]), "alert")
+    warnings = _plural(len(by_level["warn"]), "warning")
     more = f", {unseen} not evaluated" if unseen else ""
     return StepResult(
-        line=f"{_plural(by_level['alert'], 'alert')}, {_plural(by_level['warn'], 'warning')}{most}{more}",
-        flow=RowFlow(
-            rows_in=sum((measured[0].reference_rows, measured[0].current_rows)) if measured else 0
-        ),
+        line=f"{alerts}, {warnings}{most}{more}",
+        flow=RowFlow(rows_in=sum(ctx.facts("featurize")["parts"].get(p, 0) for p in parts)),
         tables=[table_report(ctx.lake, "monitoring", table)],
         warnings=[
-            f"drift {item['level']}: {item['feature']} PSI {item['psi']:.2f}, warning from {section.warn:g}"
+            f"drift {item['level']}: {item['feature']} PSI {item['psi']:.2f}, "
+            f"warning from {section.warn:g}"
             for item in (*by_level["alert"], *by_level["warn"])
         ],
         evidence={"drift": evidence},
@@ -79,5 +78,5 @@ def outputs(ctx: StepContext) -> list[tuple[str, str]]:
     return [("monitoring", f"{name}_drift") for name in ctx.project.training_sets]
 
 
-def _plural(items: list[object], noun: str) -> str:
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -37,7 +37,7 @@ def run(ctx: StepContext) -> StepResult:
     facts = ctx.facts("featurize")
     key = tuple(facts["key"])
     rows = ctx.lake.read("training_sets", name, facts["version"])
-    rows = rows.where(F.col("split") == section.rows.split)
+    rows = rows.where(F.col("split") == F.lit(section.rows.split))
     wanted = facts["parts"].get(section.rows.split, 0)
     existing = ctx.lake.read("predictions", name) if ctx.lake.exists("predictions", name) else None
     stamp = PredictionStamp(
