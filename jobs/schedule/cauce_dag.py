@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from airflow.providers.standard.operators.bash import BashOperator
-from airflow.sdk import DAG, CronDataIntervalTimetable, chain
+from airflow.sdk import DAG, chain
 
 STEPS = (
     "ingest",
@@ -25,14 +25,13 @@ STEPS = (
 )
 COMMAND = (
     '"{{{{ var.value.cauce_home }}}}/jobs/schedule/run_cauce.sh" {step}'
-    ' --project "{{{{ var.value.cauce_project }}}}" --date {{{{ ds }}}}'
+    ' --project "{{{{ var.value.cauce_project }}}}"'
 )
 
 with DAG(
     dag_id="cauce",
     description="Raw files to features, models, scores and a report",
-    # Its date is the day before: Airflow 3's plain cron text would give the day of the run.
-    schedule=CronDataIntervalTimetable("15 5 * * *", timezone="UTC"),
+    schedule="15 5 * * *",
     start_date=datetime(2026, 1, 1),
     catchup=False,
     max_active_runs=1,  # a run holds the lake's lock

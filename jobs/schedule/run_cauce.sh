@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs one cauce command for a scheduler: in the checkout, with its environment, keeping the exit code.
 #
-#   run_cauce.sh run --project NAME --date 2026-11-30
+#   run_cauce.sh run --project NAME
 #
 # 75 means "the same command may succeed later", so it is tried again: CAUCE_TRIES times in all (3),
 # CAUCE_RETRY_AFTER_S seconds apart (300). Any other code is final and is passed on at once.
