@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from pyspark import StorageLevel
 from pyspark.ml import Estimator, Pipeline, PipelineModel
 from pyspark.ml.classification import GBTClassifier, LogisticRegression
 from pyspark.ml.feature import OneHotEncoder, VectorAssembler
@@ -139,12 +140,22 @@ def fit(kind: str, params: Strict, frame: TrainingFrame, seed: int) -> Classical
             remedy="check training_sets.*.label and split.train_until",
         )
     rows = design.add_inputs(frame.rows)
-    stages = Pipeline(stages=[*_assembly(design), estimator]).fit(rows)
-    # Sampled before the inputs are made: Spark does not move a sample below a projection.
-    some = frame.rows.sample(min(1.0, _DEVIATION_ROWS / frame.label.num_rows), seed)
-    shares = sum_by_feature(design.names(), _weights(stages, design.add_inputs(some)))
+    assembly = Pipeline(stages=_assembly(design)).fit(rows)
+    # Making a vector costs more than MLlib's work on it, and MLlib reads the rows several times.
+    vectors = assembly.transform(rows).select(VECTOR, LABEL).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        fitted = estimator.fit(vectors)
+        share = min(1.0, _DEVIATION_ROWS / frame.label.num_rows)
+        weights = _weights(fitted, vectors.sample(share, seed))
+    finally:
+        vectors.unpersist()
     return ClassicalModel(
-        kind, settings, frame.encoder, frame.label.num_rows, stages=stages, shares=shares
+        kind,
+        settings,
+        frame.encoder,
+        frame.label.num_rows,
+        stages=PipelineModel([*assembly.stages, fitted]),
+        shares=sum_by_feature(design.names(), weights),
     )
 
 
@@ -160,13 +171,11 @@ def _assembly(design: Design) -> list[Any]:
     return [OneHotEncoder(inputCols=codes, outputCols=one_hot, dropLast=False), assembler]
 
 
-def _weights(stages: PipelineModel, rows: DataFrame) -> Any:
+def _weights(fitted: Any, vectors: DataFrame) -> Any:
     """Weight of each vector position: gain, or absolute coefficient times deviation."""
-    model: Any = stages.stages[-1]
-    if hasattr(model, "featureImportances"):
-        return model.featureImportances.toArray()
-    assembled = PipelineModel(stages.stages[:-1]).transform(rows)
-    deviation = assembled.select(Summarizer.std(F.col(VECTOR)).alias("std")).first()
+    if hasattr(fitted, "featureImportances"):
+        return fitted.featureImportances.toArray()
+    deviation = vectors.select(Summarizer.std(F.col(VECTOR)).alias("std")).first()
     if deviation is None:
         raise DataGateError("the training part has no rows")
-    return np.abs(model.coefficients.toArray()) * deviation["std"].toArray()
+    return np.abs(fitted.coefficients.toArray()) * deviation["std"].toArray()
