@@ -128,7 +128,7 @@ def _board(evaluation: Evaluation, models: dict[str, RegisteredModel]) -> list[B
         rows.append(
             BoardRow(
                 model=result.model,
-                version=f"v{card.version}",
+                version=str(card.version),
                 split=result.split,  # type: ignore[arg-type]
                 metrics={
                     name: MetricValue(value=m.value, low=m.low, high=m.high)

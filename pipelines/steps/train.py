@@ -22,6 +22,7 @@ from pipelines.scoring.network import NETWORK
 from pipelines.steps.base import StepContext, StepResult, hash_of
 
 Fit = Callable[[str, Model], tuple[Callable[[str], None], dict[str, Any]]]
+_MEASURABLE_S = 0.1
 _CODE = ("pipelines.classical", "pipelines.deep", "features.encode")
 
 
@@ -129,7 +130,9 @@ def _register(
     began = time.perf_counter()
     write, training = how(name, section)
     seconds = time.perf_counter() - began
-    training.setdefault("rows_per_s", training["rows"] / seconds)
+    # A constant is no training: a rate of it would mean nothing.
+    rate = training["rows"] / seconds if seconds >= _MEASURABLE_S else None
+    training.setdefault("rows_per_s", rate)
     card = ModelCard(
         name=name,
         kind=section.kind,
