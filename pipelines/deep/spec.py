@@ -57,16 +57,16 @@ class TrainSpec:
     output: str
     kind: str = "torch.resnet"
     params: dict[str, Any] = field(
-        default_factory=lambda: {"width": 256, "blocks": 3, "dropout": 0.1}
+        default_factory=lambda: {"width": 128, "blocks": 2, "dropout": 0.5}
     )
     train_split: str = "train"
     validation_split: str = "validation"
     backend: Literal["horovod", "single"] = "horovod"
     workers: int = 2
     global_batch_rows: int = 2048
-    epochs: int = 12
+    epochs: int = 4
     lr: float = 0.002
-    weight_decay: float = 0.0001
+    weight_decay: float = 0.1
     metric: Literal["roc_auc", "loss"] = "roc_auc"
     patience: int = 2
     seed: int = 0

@@ -12,7 +12,8 @@ class ResNet(nn.Module):
     """Numbers and embedded categories, a linear layer, residual blocks, one logit or value a row.
 
     LayerNorm stands where the paper has BatchNorm: batch statistics would depend on how rows are
-    spread over ranks.
+    spread over ranks. Numbers pass through asinh, which leaves small ones alone and keeps the long
+    tails of delays and counts from swamping the rest.
 
     Args:
         d_in: Number of numeric columns.
@@ -58,7 +59,7 @@ class ResNet(nn.Module):
     def forward(self, numeric: Tensor, codes: Tensor) -> Tensor:
         """One logit (or standardised value) a row."""
         embedded = [embedding(codes[:, column]) for column, embedding in enumerate(self.embeddings)]
-        hidden = self.first(torch.cat([numeric, *embedded], dim=1))
+        hidden = self.first(torch.cat([torch.asinh(numeric), *embedded], dim=1))
         for block in self.blocks:
             hidden = block(hidden)
         value: Tensor = self.head(torch.relu(self.norm(hidden)))
