@@ -44,7 +44,9 @@ class Bins:
     def code(self, column: pa.Array) -> Counts:
         """The bin of each value, (row)."""
         if self.kind == "category":
-            found = pc.index_in(column, value_set=pa.array(self.values, pa.string()))
+            # A category may be a number, such as the hour of a day; the encoder names it as text.
+            text = column.cast(pa.string())
+            found = pc.index_in(text, value_set=pa.array(self.values, pa.string()))
             known = pc.fill_null(found, len(self.values)).to_numpy(zero_copy_only=False)
             nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
             return np.where(nulls, self.size - 1, known).astype(np.int64)
