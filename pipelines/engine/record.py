@@ -64,7 +64,7 @@ class Recorder:
             seed=loaded.project.project.seed,
             status="running",
             started_at=format_utc(now),
-            args=list(args),
+            args=[loaded.mask(word) for word in args],
             config_hash=loaded.config_hash,
             code_version=f"cauce {__version__}",
             packages={"python": platform.python_version(), **library_versions()},
@@ -103,6 +103,7 @@ class Recorder:
     ) -> None:
         """A step that ended the run; what it found is kept."""
         reason = error.message if isinstance(error, CauceError) else type(error).__name__
+        reason = self._mask(reason)
         flow = result.flow.model_dump() if result else {}
         self._set(
             StepReport(

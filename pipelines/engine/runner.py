@@ -17,6 +17,7 @@ from pipelines.engine.graph import REPORT, STEPS, Step, selected
 from pipelines.engine.lock import locked
 from pipelines.engine.measure import Cost, count_jobs, measured
 from pipelines.engine.record import Recorder, mark_lost, new_run_id
+from pipelines.engine.slots import check_slots
 from pipelines.engine.state import StateStore, StepState, same_outputs
 from pipelines.errors import CauceError
 from pipelines.project import LoadedProject
@@ -109,11 +110,12 @@ class _Run:
             from pipelines.session import build_session
 
             self._owns_session = SparkSession.getActiveSession() is None
-            conf = self.loaded.home / "conf" / "spark" / "local.conf"
-            self._session = build_session(
-                f"cauce {self.loaded.name}", conf if conf.is_file() else None
-            )
+            self._session = build_session(f"cauce {self.loaded.name}", self._conf_file())
         return self._session
+
+    def _conf_file(self) -> Path | None:
+        conf = self.loaded.home / "conf" / "spark" / "local.conf"
+        return conf if conf.is_file() else None
 
     def facts_of(self, step: str) -> Facts | None:
         """Facts of a step, of this run or of its last good result."""
@@ -158,6 +160,8 @@ class _Run:
         error: BaseException | None = None
         ran = 0
         try:
+            if "train" in self.steps:
+                check_slots(self.loaded.project, self._conf_file(), self.store.load("train"))
             ran = self._run_steps(record)
         except BaseException as caught:
             error = caught
@@ -178,7 +182,11 @@ class _Run:
         for step in STEPS:
             if step.name not in self.steps:
                 continue
-            fingerprint, reason = self._why(step)
+            try:
+                fingerprint, reason = self._why(step)
+            except Exception as error:
+                record.failed(step.name, None, Cost(), error)
+                raise
             state = self.store.load(step.name)
             if reason is None and state is not None:
                 record.skipped(step.name, state, f"unchanged since run {state.run_id}")
@@ -231,9 +239,9 @@ class _Run:
                 if result.details:
                     self.request.output.table(*result.details)
             raise
+        self._facts[step.name] = result.facts
         state = self._state(step, fingerprint, reason, result, cost)
         self.store.save(step.name, state)
-        self._facts[step.name] = state.facts
         record.done(step.name, state)
         self.request.output.step(step.name, result.line, cost.seconds)
 
@@ -273,14 +281,20 @@ class _Run:
 
     def _finish(self, record: Recorder, error: BaseException | None, ran: int) -> None:
         """Ends the report; the page is written where there is something new to show."""
-        status, code = _ending(error, bool(record.report.warnings))
-        record.end(status, code, error)
+        record.end(*_ending(error, bool(record.report.warnings)), error)
         wanted = error is not None or ran > 0 or self.request.from_step == REPORT
-        if (REPORT in self.steps and wanted) or error is not None:
-            self._write_page(record)
-        elif REPORT in self.steps:
-            record.set_step(StepReport(name=REPORT, status="skipped", reason="nothing new"))
-        record.write()
+        try:
+            if (REPORT in self.steps and wanted) or error is not None:
+                self._write_page(record)
+            elif REPORT in self.steps:
+                record.set_step(StepReport(name=REPORT, status="skipped", reason="nothing new"))
+        except BaseException as broken:
+            record.failed(REPORT, None, Cost(), broken)
+            if error is None:
+                record.end(*_ending(broken, False), broken)
+                raise
+        finally:
+            record.write()
 
     def _write_page(self, record: Recorder) -> None:
         from pipelines.steps import report

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from pipelines.cleaning import CleanSettings, Staged, candidate, lookup_order, stage_source
-from pipelines.cleaning.stage import lookups_of
+from pipelines.cleaning.stage import committed_batch, lookups_of
 from pipelines.errors import CauceError
 from pipelines.ingest.ledger import last_batch
 from pipelines.report.model import TableFlow
@@ -24,10 +24,16 @@ from pipelines.steps.base import (
 
 
 def inputs(ctx: StepContext) -> dict[str, str]:
-    """Raw tables as ingestion committed them."""
-    return {
+    """Raw tables as ingestion committed them; clean tables that a stage of new rows lacks."""
+    found = {
         f"raw/{name}": ctx.lake.identity("raw", name) or "missing" for name in ctx.project.sources
     }
+    staged = ctx.facts_of("clean") or {}
+    for name in ctx.project.sources:
+        holds_all_rows = name not in staged or staged[name]["mode"] == "rebuild"
+        if not holds_all_rows and committed_batch(ctx.lake, settings_of(ctx, name)) is None:
+            found[f"clean/{name}"] = "missing"
+    return found
 
 
 def run(ctx: StepContext) -> StepResult:
@@ -63,7 +69,7 @@ def run(ctx: StepContext) -> StepResult:
 
 def outputs(ctx: StepContext) -> list[tuple[str, str]]:
     """Tables this step leaves; the stage is replaced by every batch."""
-    return [("stage", name) for name in ctx.project.sources if ctx.lake.exists("stage", name)]
+    return [("stage", name) for name in ctx.project.sources]
 
 
 def settings_of(ctx: StepContext, name: str) -> CleanSettings:
