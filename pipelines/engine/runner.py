@@ -227,8 +227,8 @@ class _Run:
         cost, result = Cost(), None
         try:
             with measured() as cost:
-                if self._session is not None:
-                    self._session.sparkContext.setJobGroup(step.name, f"cauce {step.name}")
+                # Before the step: expressions cannot be written without a session.
+                self.spark().sparkContext.setJobGroup(step.name, f"cauce {step.name}")
                 result = module.run(self.context)
             if result.failure is not None:
                 raise result.failure
@@ -248,7 +248,6 @@ class _Run:
     def _state(
         self, step: Step, fingerprint: Fingerprint, reason: str, result: StepResult, cost: Cost
     ) -> StepState:
-        jobs = count_jobs(self._session, step.name) if self._session is not None else 0
         outputs = self._outputs(step.load())
         report = StepReport(
             name=step.name,
@@ -256,7 +255,7 @@ class _Run:
             reason=reason,
             fingerprint=fingerprint.digest,
             seconds=cost.seconds,
-            spark_jobs=jobs,
+            spark_jobs=count_jobs(self.spark(), step.name),
             peak_rss_mb=cost.peak_rss_mb,
             by_table=list(result.by_table),
             **result.flow.model_dump(),

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
+from pipelines import session
 from pipelines.engine import runner
 from pipelines.engine.runner import RunRequest, run_project
 from pipelines.errors import CauceError
@@ -109,9 +111,44 @@ def load(home: Path) -> Callable[..., LoadedProject]:
     return load_orders
 
 
+class FakeSession:
+    """A session that keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        self.groups: list[str] = []
+        self.is_stopped = False
+        self.sparkContext = self
+
+    def setJobGroup(self, group: str, _: str) -> None:
+        self.groups.append(group)
+
+    def statusTracker(self) -> FakeSession:
+        return self
+
+    def getJobIdsForGroup(self, group: str) -> list[int]:
+        return [1, 2] if group in self.groups else []
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
 @pytest.fixture
-def steps(monkeypatch: pytest.MonkeyPatch) -> dict[str, FakeStep]:
-    """Three steps in the graph's place, by name."""
+def sessions(monkeypatch: pytest.MonkeyPatch) -> list[FakeSession]:
+    """The sessions that runs have started."""
+    started: list[FakeSession] = []
+
+    def build_session(*_: Any) -> FakeSession:
+        started.append(FakeSession())
+        return started[-1]
+
+    monkeypatch.setattr(session, "build_session", build_session)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    return started
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch, sessions: list[FakeSession]) -> dict[str, FakeStep]:
+    """Three steps in the graph's place, by name; their runs start no real session."""
     fakes = (FakeStep("ingest", ("sources",)), FakeStep("clean", ("score",)), FakeStep("validate"))
     monkeypatch.setattr(runner, "STEPS", fakes)
     return {fake.name: fake for fake in fakes}

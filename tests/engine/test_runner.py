@@ -16,7 +16,7 @@ from pipelines.project import LoadedProject
 from pipelines.report.model import Gate, RowFlow, report_schema
 from pipelines.steps import report as report_step
 from pipelines.steps.base import StepContext, StepResult
-from tests.engine.conftest import Ended, FakeStep, Lines
+from tests.engine.conftest import Ended, FakeSession, FakeStep, Lines
 
 Run = Callable[..., Ended]
 Steps = dict[str, FakeStep]
@@ -59,6 +59,28 @@ def test_a_second_run_does_nothing_and_keeps_the_findings(run: Run, steps: Steps
     assert second.lines.steps == [
         ("unchanged", f"ingest, clean, validate (run {first.lines.run_id})", False)
     ]
+
+
+def test_a_session_is_there_before_the_step_and_only_then(
+    run: Run, steps: Steps, sessions: list[FakeSession]
+) -> None:
+    run()
+    assert len(sessions) == 1
+    assert sessions[0].groups == [*THREE]
+    assert sessions[0].is_stopped
+    run()
+    run(explain=True)
+    assert len(sessions) == 1
+    seen: list[int] = []
+
+    def act(_: StepContext) -> StepResult:
+        seen.append(len(sessions))
+        return StepResult(line="x")
+
+    steps["validate"].act = act
+    ended = run(force=True, from_step="validate")
+    assert seen == [2]
+    assert ended.step("validate")["spark_jobs"] == 2
 
 
 def test_a_changed_key_runs_its_step_alone(
