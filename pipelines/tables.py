@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.errors import ConfigError, InputMissingError
@@ -35,6 +35,7 @@ LAYERS = (
 )
 _NAME = re.compile(r"^[a-z][a-z0-9_]{0,126}$")
 # Operations that rewrite or describe files and leave every row as it was.
+_HISTORY = 200  # commits that are looked through for the last one that matters
 _ROWS_UNCHANGED = ("OPTIMIZE", "VACUUM", "SET TBLPROPERTIES", "CHANGE COLUMN", "FSCK", "REORG")
 
 
@@ -53,7 +54,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Transaction:
-    """Delta's own idempotence: a second commit of the same application and number is skipped.
+    """What a commit stands for, noted in it; an append or MERGE of the same one is skipped.
 
     Args:
         app: Name of the writer, one for each table and meaning of its rows.
@@ -113,13 +114,26 @@ class Lake:
         """Returns the newest version, or None where there is no table."""
         return self.log(layer, name).version() if self.exists(layer, name) else None
 
+    def newest(self, layer: str, name: str) -> Transaction | None:
+        """Returns the transaction of the newest commit that notes one, or None.
+
+        Unlike `committed` it tells that another writer has replaced the table since.
+        """
+        if not self.exists(layer, name):
+            return None
+        for commit in self.log(layer, name).history(_HISTORY):
+            noted = json.loads(commit.get("userMetadata") or "{}").get("transaction")
+            if noted:
+                return Transaction(noted["app"], noted["number"])
+        return None
+
     def identity(self, layer: str, name: str) -> str | None:
-        """Returns `table id@version` of the last commit that changed rows, or None without a table."""
+        """Returns `table id@version` of the last commit that changed rows; None without a table."""
         if not self.exists(layer, name):
             return None
         log = self.log(layer, name)
-        for commit in log.history(50):
-            if not str(commit["operation"]).startswith(_ROWS_UNCHANGED):
+        for commit in log.history(_HISTORY):
+            if not str(commit["operation"]).startswith(_ROWS_UNCHANGED) and not _is_empty(commit):
                 return f"{log.metadata().id}@{commit['version']}"
         return f"{log.metadata().id}@{log.version()}"
 
@@ -173,7 +187,7 @@ class Lake:
     def append(self, frame: DataFrame, layer: str, name: str, batch: Transaction) -> Written:
         """Appends once: a replay of the same transaction writes nothing and gives 0 rows."""
         before = self.version(layer, name)
-        self._writer(frame, "append").option("txnAppId", batch.app).option(
+        self._writer(frame, "append", batch).option("txnAppId", batch.app).option(
             "txnVersion", batch.number
         ).save(self.path(layer, name))
         return self._written(layer, name, before)
@@ -196,16 +210,15 @@ class Lake:
             name: Name of the table.
             where: Condition on the rows to replace; a table that does not exist yet is made.
             partition_by: Partition columns of a whole replacement.
-            batch: Recorded in the log as the transaction of this commit.
+            batch: Noted in the commit. It is never skipped: a second one gives the same rows, and
+                a table may well return to what it once was.
         """
         before = self.version(layer, name)
-        writer = self._writer(frame, "overwrite")
+        writer = self._writer(frame, "overwrite", batch)
         if where is not None and before is not None:
             writer = writer.option("replaceWhere", where)
         else:
             writer = writer.option("overwriteSchema", "true").partitionBy(*partition_by)
-        if batch is not None:
-            writer = writer.option("txnAppId", batch.app).option("txnVersion", batch.number)
         writer.save(self.path(layer, name))
         return self._written(layer, name, before)
 
@@ -220,14 +233,14 @@ class Lake:
         """Inserts or replaces rows by key, nulls equal, once for each transaction.
 
         `source` gives the rows in the session it is handed, with a key at most once, from a fixed
-        table: reading them twice gives the same rows. The session's conf is private, since Delta takes
-        a MERGE's transaction from there.
+        table: reading them twice gives the same rows. The session's conf is private, since Delta
+        takes a MERGE's transaction from there.
         """
         before = self.version(layer, name)
         conf = {
             "spark.databricks.delta.write.txnAppId": batch.app,
             "spark.databricks.delta.write.txnVersion": str(batch.number),
-            "spark.databricks.delta.commitInfo.userMetadata": self._metadata(),
+            "spark.databricks.delta.commitInfo.userMetadata": self._metadata(batch),
         }
         on = " AND ".join(f"t.`{column}` <=> s.`{column}`" for column in key)
         with private_conf(self.spark(), conf) as session:
@@ -243,11 +256,12 @@ class Lake:
             )
         return self._written(layer, name, before)
 
-    def _writer(self, frame: DataFrame, mode: str) -> Any:
-        return frame.write.format("delta").mode(mode).option("userMetadata", self._metadata())
+    def _writer(self, frame: DataFrame, mode: str, batch: Transaction | None) -> Any:
+        writer = frame.write.format("delta").mode(mode)
+        return writer.option("userMetadata", self._metadata(batch))
 
-    def _metadata(self) -> str:
-        return json.dumps({"run_id": self.run_id})
+    def _metadata(self, batch: Transaction | None) -> str:
+        return json.dumps({"run_id": self.run_id, "transaction": batch and asdict(batch)})
 
     def _written(self, layer: str, name: str, before: int | None) -> Written:
         log = self.log(layer, name)
@@ -259,3 +273,10 @@ class Lake:
         if inserted is not None:
             return Written(version, int(inserted) + int(metrics["numTargetRowsUpdated"]))
         return Written(version, int(metrics.get("numOutputRows", 0)))
+
+
+def _is_empty(commit: Mapping[str, Any]) -> bool:
+    """Tells whether a commit appended no row: it only carries a batch's number."""
+    metrics = commit.get("operationMetrics", {})
+    is_append: bool = commit.get("operationParameters", {}).get("mode") == "Append"
+    return is_append and bool(metrics.get("numOutputRows") == "0")

@@ -20,8 +20,8 @@ def add_decision(rows: DataFrame, dedup: Dedup, content: list[str]) -> DataFrame
         content: Columns whose nulls `most_complete` counts.
 
     Returns:
-        The same rows with `_rank` (1 survives), `_survivor_file`, `_survivor_record` (of the survivor)
-        and `_rule`: `duplicate` where the contents are equal, else `superseded`.
+        The same rows with `_rank` (1 survives), the survivor's `_survivor_file` and
+        `_survivor_record`, and `_rule`: `duplicate` where contents are equal, else `superseded`.
     """
     key = [F.col(quote(column)) for column in dedup.key]
     ordered = Window.partitionBy(*key).orderBy(*_order(dedup, content))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.cleaning.stage import CleanSettings, Staged
+from pipelines.cleaning.stage import CleanSettings, Staged, committed_batch
 from pipelines.errors import CauceError
 from pipelines.expressions import quote
 from pipelines.tables import Lake, Transaction
@@ -30,19 +30,23 @@ def candidate(lake: Lake, settings: CleanSettings, staged: Staged) -> DataFrame:
 
 
 def publish(lake: Lake, settings: CleanSettings, staged: Staged) -> int:
-    """Makes the stage's survivors part of the clean table, once, and gives the table's rows.
+    """Makes the stage's survivors part of the clean table and gives the number of its rows.
+
+    A stage that was published before is left alone.
 
     Raises:
         CauceError: The rows of the clean table do not add up with the stage.
     """
     name = settings.name
     before = sum(lake.num_rows("clean", name).values())
+    if committed_batch(lake, settings) == staged.batch:
+        return before
     batch = Transaction(settings.app, staged.batch)
     if staged.mode == "rebuild":
         rows = _survivors(lake.read("stage", name))
         lake.replace(rows, "clean", name, batch=batch)
         expected = staged.clean
-    elif staged.mode == "merge" and staged.clean:
+    elif staged.clean:
         path = lake.path("stage", name)
 
         def source(session: SparkSession) -> DataFrame:
@@ -50,12 +54,10 @@ def publish(lake: Lake, settings: CleanSettings, staged: Staged) -> int:
 
         lake.merge(source, "clean", name, settings.source.dedup.key, batch)
         expected = before + staged.clean - staged.superseded
-    elif staged.mode == "merge":
+    else:
         # Nothing changes, but the batch is done: an empty commit carries its number.
         lake.append(lake.read("clean", name).limit(0), "clean", name, batch)
         expected = before
-    else:
-        return before
     found = sum(lake.num_rows("clean", name).values())
     if found != expected:
         raise CauceError(

@@ -1,7 +1,7 @@
-"""The stage of a source: every new raw row with its fate, written once before anything is published.
+"""The stage of a source: every new raw row with its fate, written before anything is published.
 
-A batch counts when `clean` has committed it (publish.py); what an unfinished batch left in the stage,
-in quarantine or in duplicates is replaced by the next attempt.
+A batch counts when `clean` has committed it (publish.py); what an unfinished batch left in the
+stage, in quarantine or in duplicates is replaced by the next attempt.
 """
 
 from __future__ import annotations
@@ -93,6 +93,15 @@ def lookups_of(source: Source) -> set[str]:
     }
 
 
+def committed_batch(lake: Lake, settings: CleanSettings) -> int | None:
+    """Newest batch that the clean table holds; None where it must be rebuilt.
+
+    A table that another definition has rebuilt since must be, too.
+    """
+    newest = lake.newest("clean", settings.name)
+    return newest.number if newest and newest.app == settings.app else None
+
+
 def stage_source(lake: Lake, settings: CleanSettings, lookup: Callable[[str], DataFrame]) -> Staged:
     """Decides about every raw row that `clean` has not committed yet.
 
@@ -111,7 +120,7 @@ def stage_source(lake: Lake, settings: CleanSettings, lookup: Callable[[str], Da
             where=f"raw/{name}",
             remedy="Fix: cauce ingest",
         )
-    committed = lake.committed("clean", name, settings.app)
+    committed = committed_batch(lake, settings)
     if committed == settings.last_batch:
         return Staged("current", settings.last_batch)
     new = F.col("_batch").between((committed or 0) + 1, settings.last_batch)
@@ -148,7 +157,7 @@ def _violations(source: Source, columns: list[str]) -> Column:
 def _decide(
     lake: Lake, settings: CleanSettings, rows: DataFrame, content: list[str], *, merge: bool
 ) -> DataFrame:
-    """Rows with `_status`: clean, duplicate, quarantine, or superseded for rows of the clean table."""
+    """Rows with `_status`: clean, duplicate, quarantine, or superseded, for rows of clean."""
     is_good = F.size("_violations") == 0
     good = rows.where(is_good).withColumn("_is_new", F.lit(True))
     if merge:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.cleaning import CleanSettings
+from pipelines.cleaning import CleanSettings, committed_batch
 from pipelines.cleaning.stage import lookups_of
 from pipelines.cli.peek import count_rows
 from pipelines.ingest.ledger import known_files, last_batch
@@ -64,8 +64,7 @@ def _cleaned(lake: Lake, loaded: LoadedProject, name: str, batches: dict[str, in
         for other in sorted(lookups_of(source))
     }
     definition = clean_definition(loaded, name, lookups)
-    app = CleanSettings(name, source, definition, batches[name]).app
-    committed = lake.committed("clean", name, app)
+    committed = committed_batch(lake, CleanSettings(name, source, definition, batches[name]))
     if committed is None:
         return Sum(name, None, "not published with these settings yet: cauce run --until validate")
     raw = count_rows(lake, "raw", name, "_batch", committed)

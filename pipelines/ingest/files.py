@@ -1,4 +1,4 @@
-"""Finding a source's files: names, sizes, content hashes, headers, and what is wrong with a file as a whole."""
+"""Finding a source's files: names, sizes, hashes, headers, and what is wrong with a whole file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAGIC = {
     b"BZh": "bzip2",
     b"(\xb5/\xfd": "zstd",
     b"PAR1": "Parquet",
-    b"PK": "zip",
+    b"PK\x03\x04": "zip",
 }
 
 
@@ -46,6 +46,7 @@ class FoundFile:
         mtime_ns: Modification time, only ever used to notice a change.
         sha256: Hash of the bytes; empty until `inspect` has read them.
         header: Column names in file order, for CSV and Parquet.
+        types: Column types in file order, for Parquet.
         delivered_at: Instant of the delivery.
         cause: Why the file is set aside whole, or None.
     """
@@ -57,6 +58,7 @@ class FoundFile:
     delivered_at: datetime
     sha256: str = ""
     header: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
     cause: str | None = None
 
 
@@ -74,13 +76,16 @@ def find_files(files: Files, home: Path, zone: ZoneInfo, now: datetime) -> list[
         ConfigError: A file's name does not fit `delivered_at.from_name`.
     """
     store, pattern = _store(files.path, home)
-    base = pattern[: re.search(r"[*?\[]|$", pattern).start()].rpartition("/")[0] or "/"  # type: ignore[union-attr]
+    base = re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[0] or "/"
     selected = store.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
     single = store.get_file_info([pattern]) if not any(c in pattern for c in "*?[") else []
+    depth = pattern.count("/")  # a star does not reach into folders
     found = [
         info
         for info in (single or selected)
-        if info.type == fs.FileType.File and fnmatch.fnmatchcase(info.path, pattern)
+        if info.type == fs.FileType.File
+        and info.path.count("/") == depth
+        and fnmatch.fnmatchcase(info.path, pattern)
     ]
     if not found:
         raise InputMissingError(
@@ -124,7 +129,9 @@ def _inspect(found: FoundFile, files: Files, store: fs.FileSystem) -> FoundFile:
     try:
         if files.format == "parquet":
             with store.open_input_file(path) as opened:
-                return replace(found, header=tuple(pq.read_schema(opened).names))
+                schema = pq.read_schema(opened)
+            types = tuple(str(kind) for kind in schema.types)
+            return replace(found, header=tuple(schema.names), types=types)
         if path.endswith(_COMPRESSED):
             head = _decompress(store, path)
         else:

@@ -1,4 +1,4 @@
-"""The file ledger `ops/files`: which content was loaded when, and what became of each file's records."""
+"""The file ledger `ops/files`: which content was loaded when, and what became of its records."""
 
 from __future__ import annotations
 
@@ -48,32 +48,50 @@ class LedgerRow:
     definition: str
 
 
-def _app(source: str, definition: str) -> str:
-    return f"ingest/{source}/{definition[:12]}"
-
-
-def last_batch(lake: Lake, source: str, definition: str) -> int:
-    """Number of the newest committed batch of a source so defined; 0 before the first."""
-    return lake.committed(LAYER, TABLE, _app(source, definition)) or 0
+def raw_transaction(definition: str, first: int, batch: int) -> Transaction:
+    """What the raw table notes of itself: how its rows were read, and since which batch."""
+    return Transaction(f"{definition}@{first}", batch)
 
 
 def known_files(lake: Lake, source: str, definition: str) -> list[LedgerRow]:
-    """The ledger's rows of a source so defined, in no order."""
-    if not lake.exists(LAYER, TABLE):
+    """The ledger's rows of the files that the raw table holds, in no order.
+
+    Empty where the table was read by another definition: then all files must be loaded anew.
+    """
+    raw = lake.newest("raw", source)
+    if raw is None or not lake.exists(LAYER, TABLE):
         return []
-    rows = lake.small(LAYER, TABLE).to_pylist()
+    held, _, first = raw.app.partition("@")
+    if held != definition:
+        return []
     return [
-        LedgerRow(**row)
-        for row in rows
-        if (row["source"], row["definition"]) == (source, definition)
+        row
+        for row in _rows(lake, source)
+        if row.definition == definition and row.batch >= int(first)
     ]
 
 
-def write_ledger(
-    lake: Lake, rows: Sequence[LedgerRow], source: str, definition: str, batch: int
-) -> None:
-    """Appends a batch's files; this is the commit point of the batch."""
+def last_batch(lake: Lake, source: str, definition: str) -> int:
+    """Number of the newest committed batch that the raw table holds; 0 before the first."""
+    return max((row.batch for row in known_files(lake, source, definition)), default=0)
+
+
+def next_batch(lake: Lake, source: str) -> int:
+    """Number of a source's next batch; numbers never come back, whatever the definition."""
+    if not lake.exists(LAYER, TABLE):
+        return 1
+    return max((row.batch for row in _rows(lake, source)), default=0) + 1
+
+
+def write_ledger(lake: Lake, rows: Sequence[LedgerRow]) -> None:
+    """Appends the files of one batch of one source; this is the commit point of the batch."""
+    first = rows[0]
     spark: SparkSession = lake.spark()
     frame: DataFrame = spark.createDataFrame([tuple(asdict(row).values()) for row in rows], SCHEMA)
-    commit = Transaction(_app(source, definition), batch)
+    commit = Transaction(f"ingest/{first.source}", first.batch)
     lake.append(frame.coalesce(1), LAYER, TABLE, commit)
+
+
+def _rows(lake: Lake, source: str) -> list[LedgerRow]:
+    rows = lake.small(LAYER, TABLE).to_pylist()
+    return [LedgerRow(**row) for row in rows if row["source"] == source]

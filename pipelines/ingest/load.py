@@ -1,10 +1,12 @@
-"""One batch of one source: new files → raw and rejected rows, then the ledger that makes it count.
+"""One batch of a source: new files → raw and rejected rows, then the ledger that makes it count.
 
-Rows of a batch that the ledger does not hold do not exist for readers; the next attempt replaces them.
+Rows of a batch that the ledger does not hold do not exist for readers; the next attempt replaces
+them.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +16,20 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.errors import DataGateError, InputMissingError
+from pipelines.errors import ConfigError, DataGateError, InputMissingError
 from pipelines.ingest.convert import PROBLEM, column_of, marked_null, problem, typed
 from pipelines.ingest.files import FoundFile, find_files, inspect
-from pipelines.ingest.ledger import LedgerRow, known_files, last_batch, write_ledger
+from pipelines.ingest.ledger import (
+    LedgerRow,
+    known_files,
+    next_batch,
+    raw_transaction,
+    write_ledger,
+)
 from pipelines.ingest.readers import (
     CORRUPT,
     ONE_FILE_A_PARTITION,
+    RESERVED,
     one_slash,
     read_records,
     union,
@@ -29,6 +38,8 @@ from pipelines.project.schema import Defaults
 from pipelines.project.sources import Source
 from pipelines.session import private_conf
 from pipelines.tables import Lake
+
+_NO_NAME = re.compile(r"[\s,;{}()=]")  # Delta's own rule
 
 
 @dataclass(frozen=True)
@@ -85,28 +96,34 @@ def ingest_source(lake: Lake, settings: IngestSettings) -> Ingested:
     """Loads the files of a source that the ledger does not know by content.
 
     Raises:
+        ConfigError: A column's name is one that no table can have.
         InputMissingError: No file matches, or none of the files has a record.
         DataGateError: More records are unreadable than `max_rejected` allows.
     """
+    _check_names(settings)
     files = settings.source.files
     zone = settings.defaults.zone
     found = inspect(find_files(files, settings.home, zone, settings.now), files, settings.home)
-    known = {row.sha256 for row in known_files(lake, settings.name, settings.definition)}
-    done = last_batch(lake, settings.name, settings.definition)
+    known = known_files(lake, settings.name, settings.definition)
+    hashes = {row.sha256 for row in known}
     fresh: dict[str, FoundFile] = {}
     repeated = []
     for one in found:
         if one.sha256 in fresh:
             repeated.append(one)
-        elif one.sha256 not in known:
+        elif one.sha256 not in hashes:
             fresh[one.sha256] = _check_header(one, settings)
     if not fresh:
+        done = max(row.batch for row in known)
         return Ingested(batch=done, repeated=tuple(one.path for one in repeated))
     good = [one for one in fresh.values() if one.cause is None]
-    batch = done + 1
+    batch = next_batch(lake, settings.name)
+    first = min((row.batch for row in known), default=batch)
     with private_conf(lake.spark(), ONE_FILE_A_PARTITION) as session:
-        counts = _load(lake, session, settings, good, batch) if good else _Counts({}, {}, {})
-    if done == 0 and not sum(counts.raw.values()) + sum(counts.rejected.values()):
+        counts = (
+            _load(lake, session, settings, good, (first, batch)) if good else _Counts({}, {}, {})
+        )
+    if not known and not sum(counts.raw.values()) + sum(counts.rejected.values()):
         causes = "; ".join(f"{one.path}: {one.cause or 'no record'}" for one in fresh.values())
         raise InputMissingError(
             f"source {settings.name} has no records ({causes})", where=files.path
@@ -117,7 +134,7 @@ def ingest_source(lake: Lake, settings: IngestSettings) -> Ingested:
         replace(_ledger_row(settings, one, _Counts({}, {}, {}), batch), status="repeated")
         for one in repeated
     ]
-    write_ledger(lake, rows, settings.name, settings.definition, batch)
+    write_ledger(lake, rows)
     raw, rejected = sum(counts.raw.values()), sum(counts.rejected.values())
     return Ingested(
         batch=batch,
@@ -139,19 +156,35 @@ class _Counts:
     reasons: Mapping[str, int]
 
 
+def _check_names(settings: IngestSettings) -> None:
+    for name in settings.source.columns:
+        if name.startswith("_") or _NO_NAME.search(name):
+            raise ConfigError(
+                f"`{name}` cannot be the name of a column; not allowed: _ at its beginning, white "
+                "space and any of , ; { } ( ) =",
+                where=f"sources.{settings.name}.schema.{name}",
+                remedy="let the producer rename it; undeclared columns are kept in `_rescued`",
+            )
+
+
 def _check_header(found: FoundFile, settings: IngestSettings) -> FoundFile:
     """Sets a file aside whole where its columns cannot be matched by name."""
     declared = settings.source.columns
     header = found.header
     if found.cause or settings.source.files.format == "json":
         return found
-    twice = sorted(name for name, times in Counter(header).items() if times > 1)
+    # Spark does not tell upper from lower case in names.
+    times = Counter(name.lower() for name in header)
+    twice = sorted(name for name in header if times[name.lower()] > 1)
+    reserved = [name for name in header if name in RESERVED]
     missing = [name for name, column in declared.items() if column.required and name not in header]
     extra = [name for name in header if name not in declared]
     policy = settings.source.extra_column or settings.defaults.extra_column
     cause = None
     if twice:
-        cause = f"column {twice[0]} stands {header.count(twice[0])} times in its header"
+        cause = f"{times[twice[0].lower()]} columns of its header have the name {twice[0]}"
+    elif reserved:
+        cause = f"the column name {reserved[0]} of its header is reserved"
     elif missing:
         cause = f"column {missing[0]} is missing; its header has {', '.join(header[:20])}"
     elif extra and policy == "fail":
@@ -164,10 +197,13 @@ def _load(
     session: SparkSession,
     settings: IngestSettings,
     good: Sequence[FoundFile],
-    batch: int,
+    batches: tuple[int, int],
 ) -> _Counts:
-    """Writes the batch's raw and rejected rows, replacing what an unfinished attempt left."""
-    name = settings.name
+    """Writes the batch's raw and rejected rows, replacing what an unfinished attempt left.
+
+    `batches` are the first one that the table shall hold, and this one.
+    """
+    name, (first, batch) = settings.name, batches
     records = union(
         [
             _converted(frame, header, settings)
@@ -190,11 +226,12 @@ def _load(
         "_delivered_at",
         F.lit(batch).cast("bigint").alias("_batch"),
     )
-    leftover = f"_batch >= {batch}" if batch > 1 else None
-    lake.replace(raw, "raw", name, where=leftover)
+    leftover = f"_batch >= {batch}" if batch > first else None
+    noted = raw_transaction(settings.definition, first, batch)
+    lake.replace(raw, "raw", name, where=leftover, batch=noted)
     reasons: dict[str, int] = {}
     rejected: dict[str, int] = {}
-    if seen.get["bad"]:
+    if seen.get["bad"] or lake.exists("rejected", name):
         bad = records.where(is_bad).select(
             *_rejection(settings), F.lit(batch).cast("bigint").alias("_batch")
         )
@@ -208,10 +245,10 @@ def _load(
 
 
 def _converted(frame: DataFrame, header: tuple[str, ...], settings: IngestSettings) -> DataFrame:
-    """Typed columns, `_problems`, `_rescued`, `_text` (the record as delivered), `_corrupt_record`."""
+    """Typed columns, `_problems`, `_rescued`, `_text` (record as delivered), `_corrupt_record`."""
     source = settings.source
     nulls = source.nulls if source.nulls is not None else settings.defaults.nulls
-    is_text = source.files.format != "parquet"
+    is_text = source.files.format != "parquet"  # Parquet has nulls of its own
     values: list[Column] = []
     problems: list[Column] = []
     for name, declared in source.columns.items():
@@ -219,7 +256,7 @@ def _converted(frame: DataFrame, header: tuple[str, ...], settings: IngestSettin
             values.append(F.lit(None).cast(declared.sql).alias(name))
             continue
         text = marked_null(column_of(name), nulls) if is_text else column_of(name)
-        value = typed(text, declared, settings.zone, is_text=is_text)
+        value = typed(text, declared, settings.zone, frame.schema[name].dataType)
         values.append(value.alias(name))
         found = problem(name, text, value, declared)
         if declared.sql != "string" or declared.required:
@@ -242,7 +279,7 @@ def _converted(frame: DataFrame, header: tuple[str, ...], settings: IngestSettin
 
 
 def _rejection(settings: IngestSettings) -> list[Column]:
-    """Columns of `rejected`: where the record stands, what is wrong with it, and the record itself."""
+    """Columns of `rejected`: where the record stands, what is wrong with it, the record itself."""
     first = F.try_element_at("_problems", F.lit(1))
     corrupt = F.when(
         F.col(CORRUPT).isNotNull(),

@@ -1,4 +1,4 @@
-"""Reading files of one header into text or native columns, with the file and record each row came from."""
+"""Reading files of one header into text or native columns, each row with its file and record."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pipelines.ingest.files import FoundFile
 from pipelines.project.sources import Files
 
 CORRUPT = "_corrupt_record"
+RESERVED = (CORRUPT, "_record", "_uri", "_metadata")  # columns that reading adds
 _RECORD_BITS = (1 << 33) - 1
 # One file is one partition, so that a record's number is its position in the partition.
 ONE_FILE_A_PARTITION = {
@@ -26,7 +27,7 @@ ONE_FILE_A_PARTITION = {
 def read_records(
     spark: SparkSession, files: Files, found: Sequence[FoundFile], declared: Sequence[str]
 ) -> list[tuple[tuple[str, ...], DataFrame]]:
-    """Reads files grouped by their header.
+    """Reads files grouped by their header and, for Parquet, their types.
 
     Args:
         spark: A session with ONE_FILE_A_PARTITION set.
@@ -39,15 +40,15 @@ def read_records(
         `_record` (0-based number of the record in its file).
     """
     frames = []
-    for header, group in groupby(sorted(found, key=lambda f: f.header), key=lambda f: f.header):
-        paths = [one.uri for one in group]
-        reader = spark.read
+    for (header, _), group in groupby(sorted(found, key=_layout), key=_layout):
+        paths = [_no_glob(one.uri) for one in group]
+        names, reader = header, spark.read
         if files.format == "parquet":
             frame = reader.parquet(*paths).withColumn(CORRUPT, F.lit(None).cast("string"))
         elif files.format == "json":
-            header = tuple(declared)
+            names = tuple(declared)
             frame = (
-                reader.schema(text_schema(header, CORRUPT))
+                reader.schema(text_schema(names, CORRUPT))
                 .option("columnNameOfCorruptRecord", CORRUPT)
                 .option("encoding", files.encoding)
                 .json(paths)
@@ -71,7 +72,7 @@ def read_records(
         record = F.monotonically_increasing_id().bitwiseAND(F.lit(_RECORD_BITS))
         frames.append(
             (
-                header,
+                names,
                 frame.withColumn("_record", record).withColumn(
                     "_uri", F.regexp_replace("_metadata.file_path", "^file:/+", "file:/")
                 ),
@@ -83,6 +84,15 @@ def read_records(
 def one_slash(uri: str) -> str:
     """The form of a local URI that `_uri` has; Hadoop writes it with one slash or with three."""
     return re.sub("^file:/+", "file:/", uri)
+
+
+def _layout(one: FoundFile) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return one.header, one.types
+
+
+def _no_glob(path: str) -> str:
+    """The path as Spark takes it by its letters: it would expand brackets and stars."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

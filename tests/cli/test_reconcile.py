@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import CommitProperties, Transaction, write_deltalake
+from deltalake import CommitProperties, write_deltalake
 
 from pipelines.cli.reconcile import Sum, reconcile
 from pipelines.project import LoadedProject, load_project
@@ -41,8 +42,9 @@ def planes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Lake, Loade
             "definition": [definition] * 2,
         }
     )
-    write(tmp_path / "ops" / "files", rows, f"ingest/planes/{definition[:12]}", 2)
-    write(tmp_path / "raw" / "planes", pa.table({"_batch": [1, 1, 1, 1, 1, 2, 2, 3]}))
+    write(tmp_path / "ops" / "files", rows)
+    raw = pa.table({"_batch": [1, 1, 1, 1, 1, 2, 2, 3]})
+    write(tmp_path / "raw" / "planes", raw, f"{definition}@1", 3)
     write(tmp_path / "rejected" / "planes", pa.table({"_batch": [1, 3]}))
     cleaned = clean_definition(loaded, "planes", {})
     write(
@@ -58,7 +60,8 @@ def planes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Lake, Loade
 
 
 def write(path: Path, rows: pa.Table, app: str | None = None, batch: int = 0) -> None:
-    done = CommitProperties(app_transactions=[Transaction(app, batch)]) if app else None
+    noted = json.dumps({"transaction": {"app": app, "number": batch} if app else None})
+    done = CommitProperties(custom_metadata={"userMetadata": noted})
     write_deltalake(path, rows, mode="append", commit_properties=done)
 
 
