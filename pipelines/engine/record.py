@@ -14,7 +14,7 @@ from pipelines.engine.fingerprint import library_versions
 from pipelines.engine.graph import NAMES
 from pipelines.engine.measure import Cost
 from pipelines.engine.state import StepState
-from pipelines.errors import CauceError
+from pipelines.errors import CauceError, ConfigError
 from pipelines.project import LoadedProject
 from pipelines.report.extras import write_evidence
 from pipelines.report.model import (
@@ -51,7 +51,11 @@ def mark_lost(runs: Path) -> list[str]:
 
 
 class Recorder:
-    """Owns the report of one run and the files beside it."""
+    """Owns the report of one run and the files beside it.
+
+    Raises:
+        ConfigError: The folder of the reports cannot be written to.
+    """
 
     def __init__(self, loaded: LoadedProject, run_id: str, now: datetime, args: Sequence[str]):
         self.folder = loaded.runs / run_id
@@ -70,8 +74,15 @@ class Recorder:
             packages={"python": platform.python_version(), **library_versions()},
             steps=[StepReport(name=name, status="not_run") for name in NAMES],
         )
-        self.write()
-        write_text_atomic(loaded.runs / "latest", f"{run_id}\n")
+        try:
+            self.write()
+            write_text_atomic(loaded.runs / "latest", f"{run_id}\n")
+        except OSError as error:
+            raise ConfigError(
+                f"run reports cannot be written: {error.strerror}",
+                where=str(loaded.runs),
+                remedy="Fix: set project.runs to another folder, or let this user write there",
+            ) from None
 
     def write(self) -> None:
         """Replaces the report on disk."""

@@ -172,6 +172,13 @@ def test_a_lake_that_cannot_be_written(cauce: Command, home: Path) -> None:
     assert (home / "taken").read_text() == "a file"
 
 
+def test_reports_that_cannot_be_written(cauce: Command, home: Path) -> None:
+    (home / "taken").write_text("a file")
+    ended = cauce("--set", "project.runs=taken/runs")
+    ended.check(78, "run reports cannot be written", f"{home}/taken/runs", "set project.runs")
+    assert ended.tables() == set()
+
+
 def test_too_many_workers(cauce: Command, home: Path) -> None:
     (home / "conf" / "spark").mkdir()
     (home / "conf" / "spark" / "local.conf").write_text("spark.master local[2]\n")

@@ -238,7 +238,7 @@ def test_a_changed_model_trains_alone(shop: Shop) -> None:
     assert changed.step("train")["reason"] == "`models.linear.params.reg` changed: 0.01 → 0.5"
     assert changed.lines["train"].startswith("mean v1 kept · linear ")
     versions = {row["model"]: row["version"] for row in changed.report["leaderboard"]}
-    assert versions == {"mean": "v1", "linear": "v2"}
+    assert versions == {"mean": "1", "linear": "2"}
     assert changed.step("evaluate")["reason"] == "input changed: model linear"
     assert changed.step("score")["reason"] == "input changed: champion"
     back = shop.run()
