@@ -1,4 +1,4 @@
-"""The only builder of a SparkSession: Delta on, instants in UTC, settings from conf/spark or spark-submit."""
+"""The only builder of a SparkSession: Delta on, instants in UTC, settings from outside."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read_conf(path: Path) -> dict[str, str]:
 
 @contextmanager
 def private_conf(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Gives a session beside `spark` with the same tables and JVM, whose settings nobody else sees."""
+    """Gives a session beside `spark`, in the same JVM, whose settings nobody else sees."""
     session = spark.newSession()
     for key in ("spark.sql.session.timeZone", "spark.sql.shuffle.partitions"):
         session.conf.set(key, spark.conf.get(key) or "")

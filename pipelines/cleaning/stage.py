@@ -67,21 +67,22 @@ class Staged:
     superseded: int = 0
 
 
-def lookup_order(sources: Mapping[str, Source]) -> list[str]:
-    """Source names with every lookup before the sources that use it.
+def lookup_order(sources: Mapping[str, Source]) -> list[list[str]]:
+    """Groups of sources: those of a group look up only what stands in the groups before it.
 
     Raises:
         ConfigError: Two sources look each other up.
     """
-    done: list[str] = []
+    groups: list[list[str]] = []
     left = dict(sources)
     while left:
-        ready = [name for name, source in left.items() if not (lookups_of(source) - set(done))]
+        done = {name for group in groups for name in group}
+        ready = [name for name, source in left.items() if not (lookups_of(source) - done)]
         if not ready:
             raise ConfigError(f"sources {', '.join(left)} look each other up in a circle")
-        done += ready
+        groups.append(ready)
         left = {name: source for name, source in left.items() if name not in ready}
-    return done
+    return groups
 
 
 def lookups_of(source: Source) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from threading import Lock
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
@@ -12,6 +13,8 @@ from pyspark.sql import types as T
 from pipelines.tables import Lake, Transaction
 
 LAYER, TABLE = "ops", "files"
+# Sources are loaded several at a time; Delta refuses two first writers of one table.
+_ONE_WRITER = Lock()
 SCHEMA = T.StructType(
     [
         T.StructField("source", T.StringType(), False, {"comment": "source of the project"}),
@@ -89,7 +92,8 @@ def write_ledger(lake: Lake, rows: Sequence[LedgerRow]) -> None:
     spark: SparkSession = lake.spark()
     frame: DataFrame = spark.createDataFrame([tuple(asdict(row).values()) for row in rows], SCHEMA)
     commit = Transaction(f"ingest/{first.source}", first.batch)
-    lake.append(frame.coalesce(1), LAYER, TABLE, commit)
+    with _ONE_WRITER:
+        lake.append(frame.coalesce(1), LAYER, TABLE, commit)
 
 
 def _rows(lake: Lake, source: str) -> list[LedgerRow]:

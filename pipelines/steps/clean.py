@@ -17,6 +17,7 @@ from pipelines.steps.base import (
     StepContext,
     StepResult,
     add_flows,
+    at_once,
     clean_definition,
     source_definition,
     table_report,
@@ -45,10 +46,14 @@ def run(ctx: StepContext) -> StepResult:
     def lookup(name: str) -> DataFrame:
         return candidate(ctx.lake, *staged[name])
 
-    for name in lookup_order(ctx.project.sources):
+    def stage(name: str) -> tuple[CleanSettings, Staged]:
         settings = settings_of(ctx, name)
-        done = stage_source(ctx.lake, settings, lookup)
-        staged[name] = (settings, done)
+        return settings, stage_source(ctx.lake, settings, lookup)
+
+    for names in lookup_order(ctx.project.sources):
+        staged |= at_once(ctx, names, stage)
+    for name in ctx.project.sources:
+        done = staged[name][1]
         facts[name] = asdict(done)
         flows[name] = _flow(name, done)
         set_aside += _reasons(ctx, name, done)

@@ -11,6 +11,7 @@ from pipelines.steps.base import (
     StepContext,
     StepResult,
     add_flows,
+    at_once,
     hash_of,
     source_definition,
     table_report,
@@ -40,18 +41,21 @@ def run(ctx: StepContext) -> StepResult:
     """Loads each source's new files."""
     flows, warnings, set_aside, tables = [], [], [], []
     facts = {}
-    for name, source in ctx.project.sources.items():
-        done = ingest_source(
+
+    def load(name: str) -> Ingested:
+        return ingest_source(
             ctx.lake,
             IngestSettings(
                 name=name,
-                source=source,
+                source=ctx.project.sources[name],
                 defaults=ctx.project.defaults,
                 home=ctx.loaded.home,
                 now=ctx.now,
                 definition=source_definition(ctx.loaded, name),
             ),
         )
+
+    for name, done in at_once(ctx, list(ctx.project.sources), load).items():
         flows.append(
             TableFlow(name=name, rows_in=done.read, rows_out=done.raw, rows_rejected=done.rejected)
         )

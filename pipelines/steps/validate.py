@@ -11,7 +11,7 @@ from pipelines.cleaning import candidate, publish
 from pipelines.errors import DataGateError
 from pipelines.quality import GateContext, Verdict, evaluate_table_rules, gate_passed
 from pipelines.report.model import Gate, QualityRow, RowFlow, TableFlow, TableReport
-from pipelines.steps.base import StepContext, StepResult, table_report
+from pipelines.steps.base import StepContext, StepResult, at_once, table_report
 from pipelines.steps.clean import settings_of, staged_of
 
 _HEADERS = ("rule", "verdict", "found", "allowed", "declared")
@@ -54,12 +54,14 @@ def run(ctx: StepContext) -> StepResult:
         verdicts += evaluate_table_rules(name, source.table_rules, reference(name), context)
     passed = gate_passed(verdicts)
     flows, tables = [], []
-    for name, (settings, done) in staged.items():
+    rows = (
+        at_once(ctx, list(staged), lambda name: publish(ctx.lake, *staged[name])) if passed else {}
+    )
+    for name, (_, done) in staged.items():
         if not passed:
             tables.append(table_report(ctx.lake, "clean", name, published=False))
             continue
-        rows = publish(ctx.lake, settings, done)
-        flows.append(TableFlow(name=name, rows_in=done.clean, rows_out=rows))
+        flows.append(TableFlow(name=name, rows_in=done.clean, rows_out=rows[name]))
         tables.append(table_report(ctx.lake, "clean", name, published=True))
     line = _line(verdicts)
     return StepResult(

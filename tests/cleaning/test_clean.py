@@ -200,7 +200,11 @@ def test_lookups_come_first() -> None:
             }
         )
 
-    assert lookup_order({"a": source("b"), "b": source("c"), "c": source(None)}) == ["c", "b", "a"]
+    assert lookup_order({"a": source("b"), "b": source("c"), "c": source(None)}) == [
+        ["c"],
+        ["b"],
+        ["a"],
+    ]
     assert stage.lookups_of(source("b")) == {"b"}
     with pytest.raises(ConfigError, match="sources a, b look each other up in a circle"):
         lookup_order({"a": source("b"), "b": source("a")})

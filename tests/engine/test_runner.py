@@ -111,6 +111,18 @@ def test_what_a_step_reads_may_be_what_it_writes(run: Run, steps: Steps) -> None
     assert steps["clean"].times == 1
 
 
+def test_what_a_step_reads_may_be_its_own_facts(
+    run: Run, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps["clean"].act = lambda _: StepResult(line="x", facts={"mode": "rebuild"})
+    monkeypatch.setattr(
+        steps["clean"], "inputs", lambda ctx: {"own": str(ctx.facts_of("clean"))}, raising=False
+    )
+    run()
+    run()
+    assert steps["clean"].times == 1
+
+
 def test_force_from_until(run: Run, steps: Steps) -> None:
     run()
     ended = run(force=True, from_step="clean", until_step="validate")
