@@ -15,8 +15,8 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 def snake_case(text: str) -> str:
     """A column, condition or path as one word of a feature's name.
 
-    >>> snake_case("arr_delay >= 15"), snake_case("temp < -1.5"), snake_case("*")
-    ('arr_delay_ge_15', 'temp_lt_minus_1_5', 'events')
+    >>> snake_case("price >= 15"), snake_case("temp < -1.5"), snake_case("*")
+    ('price_ge_15', 'temp_lt_minus_1_5', 'events')
     """
     if text.strip() == "*":
         return "events"
@@ -39,7 +39,7 @@ def span_name(span: timedelta) -> str:
 def feature_name(*parts: str) -> str:
     """Parts of a name, from group to aggregate.
 
-    >>> feature_name("delays__carrier", "arr_delay >= 15", "rate_3h")
-    'delays__carrier__arr_delay_ge_15__rate_3h'
+    >>> feature_name("prices__shop", "price >= 15", "rate_3h")
+    'prices__shop__price_ge_15__rate_3h'
     """
     return "__".join(part if "__" in part else snake_case(part) for part in parts)

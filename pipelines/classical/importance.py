@@ -15,8 +15,8 @@ def sum_by_feature(names: Sequence[str], weights: npt.ArrayLike) -> dict[str, fl
         names: The feature of each vector position; a feature may have several.
         weights: Non-negative weight of each position.
 
-    >>> sum_by_feature(["temp", "carrier", "carrier"], [2.0, 1.0, 1.0])
-    {'carrier': 0.5, 'temp': 0.5}
+    >>> sum_by_feature(["height", "colour", "colour"], [2.0, 1.0, 1.0])
+    {'colour': 0.5, 'height': 0.5}
     """
     values = np.asarray(weights, dtype=np.float64)
     total = float(values.sum()) or 1.0

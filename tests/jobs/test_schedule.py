@@ -194,6 +194,4 @@ def test_airflow_loads_the_dag_and_its_commands_run(checkout: Checkout, tmp_path
     ]
     for _, _, command in tasks:
         assert checkout.run("bash", "-c", command, codes=[65]) == 65
-    assert checkout.seen() == [
-        f"{checkout.home}: {step} --project x" for step in STEPS
-    ]
+    assert checkout.seen() == [f"{checkout.home}: {step} --project x" for step in STEPS]
