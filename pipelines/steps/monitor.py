@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from pyspark.sql import functions as F
 
@@ -64,11 +66,7 @@ def run(ctx: StepContext) -> StepResult:
         line=f"{alerts}, {warnings}{most}{more}",
         flow=RowFlow(rows_in=sum(ctx.facts("featurize")["parts"].get(p, 0) for p in parts)),
         tables=[table_report(ctx.lake, "monitoring", table)],
-        warnings=[
-            f"drift {item['level']}: {item['feature']} PSI {item['psi']:.2f}, "
-            f"warning from {section.warn:g}"
-            for item in (*by_level["alert"], *by_level["warn"])
-        ],
+        warnings=_warnings(by_level, section.warn),
         evidence={"drift": evidence},
     )
 
@@ -80,3 +78,14 @@ def outputs(ctx: StepContext) -> list[tuple[str, str]]:
 
 def _plural(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _warnings(by_level: Mapping[str, Sequence[Any]], warn: float) -> list[str]:
+    """A line for each alert, and one for all warnings together."""
+    told = [f"drift alert: {item['feature']} PSI {item['psi']:.2f}" for item in by_level["alert"]]
+    mild = by_level["warn"]
+    if mild:
+        some = "1 input" if len(mild) == 1 else f"{len(mild)} inputs"
+        worst = f"{mild[0]['feature']} PSI {mild[0]['psi']:.2f}"
+        told.append(f"drift of {some} at {warn:g} or more, most in {worst}")
+    return told
