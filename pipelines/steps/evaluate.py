@@ -11,11 +11,13 @@ from pipelines.errors import DataGateError, InputMissingError
 from pipelines.evaluation.champion import check_champion_gate, choose_champion
 from pipelines.evaluation.evaluate import Evaluation, evaluate_models
 from pipelines.registry import ModelRegistry, RegisteredModel
+from pipelines.report import words
 from pipelines.report.model import BoardRow, Gate, MetricValue, RowFlow
 from pipelines.scoring import score_rows
 from pipelines.steps.base import StepContext, StepResult
 
 _PARTS = ("validation", "test")
+_PAST = {"pass": "passed", "fail": "failed", "not_evaluated": "not evaluated"}
 
 
 def inputs(ctx: StepContext) -> dict[str, str]:
@@ -67,10 +69,9 @@ def run(ctx: StepContext) -> StepResult:
         registry.set_champion(models[champion], ctx.run_id, ctx.now)
     best = evaluation.of(champion, "test")
     metric = best.metrics[settings.primary]
-    label = settings.primary.replace("_", " ").replace("roc auc", "ROC AUC").replace("rmse", "RMSE")
     verdict = "no champion gate" if gate is None else f"champion gate {_PAST[gate.verdict]}"
     return StepResult(
-        line=f"{champion} {label} {_interval(metric)}; {verdict}",
+        line=f"{champion} {words.metric(settings.primary)} {_interval(metric)}; {verdict}",
         flow=RowFlow(rows_in=sum(r.rows for r in evaluation.results if r.model == champion)),
         leaderboard=_board(evaluation, models),
         gates=[] if gate is None else [gate],
@@ -82,9 +83,6 @@ def run(ctx: StepContext) -> StepResult:
         },
         failure=failure,
     )
-
-
-_PAST = {"pass": "passed", "fail": "failed", "not_evaluated": "not evaluated"}
 
 
 def outputs(ctx: StepContext) -> list[tuple[str, str]]:
