@@ -26,7 +26,7 @@ def test_origin_of_every_value(cauce: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert lines["models.trees.params.depth = 4"] == "CAUCE__MODELS__TREES__PARAMS__DEPTH"
     assert lines['project.owner = "data-platform"'] == "base.yaml:1"
     assert lines['project.runs = "./runs"'] == "default"
-    assert lines['training_sets.late_arrival.windows.delays.last = ["3h", "1d", "7d", "28d"]'] == (
+    assert lines['training_sets.late_arrival.windows.delays.last = ["3h", "1d"]'] == (
         "base.yaml:55"
     )
     assert (ended.code, ended.err) == (0, "")

@@ -84,7 +84,7 @@ def test_mistakes_in_the_configuration(cauce: Any, tmp_path: Path, monkeypatch: 
     folder.mkdir(parents=True)
     base = Path("conf/flights/base.yaml").read_text(encoding="utf-8")
     (folder / "base.yaml").write_text(
-        base.replace("        last:", "        lst:"), encoding="utf-8"
+        base.replace("        last:", "        lst:", 1), encoding="utf-8"
     )
     shutil.copytree("conf/flights/quality", folder / "quality")
     dev = "# a laptop\nmodels:\n  trees:\n    kind: mllib.gbdt\n"
