@@ -46,7 +46,7 @@ report = {
     "import_errors": bag.import_errors,
     "catchup": dag.catchup,
     "max_active_runs": dag.max_active_runs,
-    "timetable": dag.timetable.summary,
+    "timetable": dag.timetable.expression,
     "tasks": [
         [task.task_id, sorted(task.downstream_task_ids), render(task.bash_command).render(context)]
         for task in dag.topological_sort()
