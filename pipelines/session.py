@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,7 +53,7 @@ def build_session(app_name: str, conf_file: Path | None = None) -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with _quiet_start():
+    with _quiet_start(), _own_interrupt():
         spark = builder.getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
     return spark
@@ -95,6 +98,25 @@ def _check_java() -> None:
     raise ConfigError(
         "Spark needs Java 17 or 21; none was found", where=home or "PATH", remedy=JAVA_REMEDY
     )
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Keeps Ctrl-C what it was: Spark's handler calls the JVM in the middle of another call.
+
+    What py4j then says of calls that were cut off is of no use to anybody.
+    """
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_py4j)
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, before)
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    """Py4j logs some of what it says in nobody's name."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import typer
 from pipelines.cli.exits import Invocation
 
 if TYPE_CHECKING:
+    from pipelines.errors import ConfigError
     from pipelines.project import LoadedProject
 
 
@@ -98,9 +99,23 @@ def open_project(invocation: Invocation, common: Common) -> LoadedProject:
             check_expression(text, columns)
         except ConfigError as error:
             mistakes.append(locate_mistake(loaded, key, error.message))
+    mistakes += _suite_mistakes(loaded)
     if mistakes:
         raise ConfigErrors(loaded.name, mistakes)
     invocation.runs = loaded.runs
     invocation.terminal.mask = loaded.mask
     invocation.terminal.title = f"{loaded.name} ({loaded.env})"
     return loaded
+
+
+def _suite_mistakes(loaded: LoadedProject) -> list[ConfigError]:
+    from pipelines.project.references import source_columns
+    from pipelines.quality import check_suite
+
+    return [
+        mistake
+        for source in loaded.project.sources.values()
+        for rule in source.table_rules.values()
+        if rule.great_expectations
+        for mistake in check_suite(loaded.folder / rule.great_expectations, source_columns(source))
+    ]

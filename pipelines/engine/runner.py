@@ -69,10 +69,10 @@ def run_project(loaded: LoadedProject, request: RunRequest) -> int:
     """
     now = datetime.now(UTC)
     run_id = new_run_id(now)
+    if request.explain:
+        _Run(loaded, request, run_id, now).explain()
+        return 0
     with locked(loaded.lake, run_id):
-        if request.explain:
-            _Run(loaded, request, run_id, now).explain()
-            return 0
         lost = mark_lost(loaded.runs)
         _Run(loaded, request, run_id, now).execute(lost)
     return 0

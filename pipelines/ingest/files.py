@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import fnmatch
 import hashlib
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -75,17 +76,19 @@ def find_files(files: Files, home: Path, zone: ZoneInfo, now: datetime) -> list[
         InputMissingError: Nothing matches the path.
         ConfigError: A file's name does not fit `delivered_at.from_name`.
     """
-    store, pattern = _store(files.path, home)
-    base = re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[0] or "/"
+    store, root, pattern = _store(files.path, home)
+    base = root + re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[0] or "/"
     selected = store.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
-    single = store.get_file_info([pattern]) if not any(c in pattern for c in "*?[") else []
+    is_plain = not any(c in pattern for c in "*?[")
+    single = store.get_file_info([root + pattern]) if is_plain else []
     depth = pattern.count("/")  # a star does not reach into folders
     found = [
         info
         for info in (single or selected)
         if info.type == fs.FileType.File
-        and info.path.count("/") == depth
-        and fnmatch.fnmatchcase(info.path, pattern)
+        and info.path.startswith(root)
+        and info.path.count("/", len(root)) == depth
+        and fnmatch.fnmatchcase(info.path[len(root) :], pattern)
     ]
     if not found:
         raise InputMissingError(
@@ -110,7 +113,7 @@ def find_files(files: Files, home: Path, zone: ZoneInfo, now: datetime) -> list[
 
 def inspect(found: list[FoundFile], files: Files, home: Path) -> list[FoundFile]:
     """Reads each file once: hash, header, and whether it is whole and what it claims to be."""
-    store, _ = _store(files.path, home)
+    store, _, _ = _store(files.path, home)
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(lambda one: _inspect(one, files, store), found))
 
@@ -182,9 +185,11 @@ def _delivered_at(files: Files, name: str, zone: ZoneInfo, now: datetime) -> dat
     return day.astimezone(UTC)
 
 
-def _store(path: str, home: Path) -> tuple[fs.FileSystem, str]:
+def _store(path: str, home: Path) -> tuple[fs.FileSystem, str, str]:
+    """Where a pattern is looked for: the store, a folder taken literally, the pattern in it."""
     if "://" in path:
         store, inner = fs.FileSystem.from_uri(path)
-        return store, str(inner)
-    absolute = Path(path) if Path(path).is_absolute() else home / path
-    return fs.LocalFileSystem(), str(absolute)
+        return store, "", str(inner)
+    if Path(path).is_absolute():
+        return fs.LocalFileSystem(), "", os.path.normpath(path)
+    return fs.LocalFileSystem(), f"{home}/", os.path.normpath(path)

@@ -177,7 +177,9 @@ def _check_header(found: FoundFile, settings: IngestSettings) -> FoundFile:
     times = Counter(name.lower() for name in header)
     twice = sorted(name for name in header if times[name.lower()] > 1)
     reserved = [name for name in header if name in RESERVED]
-    missing = [name for name, column in declared.items() if column.required and name not in header]
+    needed = [name for name, column in declared.items() if column.required]
+    needed += [name for name in settings.source.dedup.key if name in declared]
+    missing = [name for name in needed if name not in header]
     extra = [name for name in header if name not in declared]
     policy = settings.source.extra_column or settings.defaults.extra_column
     cause = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -166,6 +166,12 @@ def at_once(
     inherit = inheritable_thread_target(ctx.lake.spark())
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         started = {name: pool.submit(inherit(work), name) for name in names}
+        try:
+            wait(started.values())
+        except BaseException:
+            # Interrupted: what nobody waits for any more must not go on.
+            ctx.lake.spark().sparkContext.cancelAllJobs()
+            raise
     return {name: future.result() for name, future in started.items()}
 
 

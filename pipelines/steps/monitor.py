@@ -60,10 +60,9 @@ def run(ctx: StepContext) -> StepResult:
     )
     unseen = len(by_level["not_evaluated"])
     alerts = _plural(len(by_level["alert"]), "alert")
-    warnings = _plural(len(by_level["warn"]), "warning")
     more = f", {unseen} not evaluated" if unseen else ""
     return StepResult(
-        line=f"{alerts}, {warnings}{most}{more}",
+        line=f"{alerts}, {len(by_level['warn'])} of {len(evidence)} inputs drift{most}{more}",
         flow=RowFlow(rows_in=sum(ctx.facts("featurize")["parts"].get(p, 0) for p in parts)),
         tables=[table_report(ctx.lake, "monitoring", table)],
         warnings=_warnings(by_level, section.warn),

@@ -47,9 +47,10 @@ def check_always_known(source: Source, columns: Collection[str], where: str) -> 
     """
     instants = instants_of(source, columns, where)
     if instants:
+        always = source.known_at.get(ALWAYS, ())
+        late = sorted(column for column in columns if column not in always)
         raise ConfigError(
-            f"{', '.join(sorted(columns))} must be known always, but is known from "
-            f"{', '.join(instants)} on",
+            f"{', '.join(late)} must be known always, but is known from {', '.join(instants)} on",
             where=where,
             remedy="take it through windows or latest, which look at what was known by then",
         )

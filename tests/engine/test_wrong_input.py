@@ -135,6 +135,26 @@ def test_unknown_key(cauce: Command, edit: Callable[[str, str], None]) -> None:
     assert (ended.tables(), ended.reports) == (set(), [])
 
 
+def test_broken_pattern_of_a_suite(
+    cauce: Command, edit: Callable[[str, str], None], home: Path
+) -> None:
+    suite = {
+        "name": "s",
+        "expectations": [
+            {
+                "type": "expect_column_values_to_match_regex",
+                "kwargs": {"column": "order_id", "regex": "N((("},
+                "meta": {"name": "form"},
+            }
+        ],
+    }
+    (home / "conf" / "orders" / "suite.json").write_text(json.dumps(suite))
+    edit("    table_rules:\n", "    table_rules:\n      suite: {great_expectations: suite.json}\n")
+    ended = cauce()
+    ended.check(78, "suite.json:", "form: `N(((` is not a regular expression")
+    assert (ended.tables(), ended.reports) == (set(), [])
+
+
 def test_unknown_model(cauce: Command, edit: Callable[[str, str], None]) -> None:
     edit("mllib.linear_regression", "mllib.linear_regresion")
     ended = cauce()

@@ -226,3 +226,11 @@ def test_a_missing_source_says_which_path(delivery: Delivery, tmp_path: Path) ->
         delivery.ingest()
     assert (caught.value.exit_code, caught.value.where) == (66, "data/*")
     assert not (tmp_path / "lake").exists()
+
+
+def test_a_file_without_a_key_column_is_set_aside(delivery: Delivery) -> None:
+    delivery.put("a.csv", "id,name\n1,one\n")
+    delivery.put("b.csv", "name\ntwo\n")
+    done = delivery.declare(schema={"id": "int", "name": "string"}).ingest()
+    told = "column id is missing; its header has name"
+    assert (done.raw, done.set_aside) == (1, {"data/b.csv": told})
