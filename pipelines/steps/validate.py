@@ -6,6 +6,7 @@ import hashlib
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipelines.cleaning import candidate, publish
 from pipelines.errors import DataGateError
@@ -76,7 +77,7 @@ def run(ctx: StepContext) -> StepResult:
             for v in verdicts
             if v.verdict != "pass" and v.severity == "warn"
         ],
-        failure=None if passed else _failure(tables),
+        failure=None if passed else _failure(ctx, verdicts, tables),
         details=None if passed else (_HEADERS, _rows(verdicts)),
     )
 
@@ -130,14 +131,43 @@ def _gate(verdicts: list[Verdict], passed: bool) -> Gate:
     return Gate(name="quality", verdict=verdict, reasons=reasons)  # type: ignore[arg-type]
 
 
-def _failure(tables: list[TableReport]) -> DataGateError:
+def _failure(ctx: StepContext, verdicts: list[Verdict], tables: list[TableReport]) -> DataGateError:
+    failed = [v for v in verdicts if v.verdict != "pass" and v.severity == "fail"]
+    budgets = [
+        v.table
+        for v in failed
+        if (rule := ctx.project.sources[v.table].table_rules.get(v.rule))
+        and rule.max_quarantined is not None
+    ]
+    mostly = [f"{line}\n" for table in budgets if (line := _mostly(ctx, table))]
     kept = [
         f"{table.name} stays at version {table.version}"
         if table.version is not None
         else f"{table.name} is not created"
         for table in tables
     ]
+    look = f"quarantine/{budgets[0]}" if budgets else f"stage/{failed[0].table}"
     return DataGateError(
-        f"Not published: {', '.join(kept)}. Later steps not run.",
-        remedy="Look   cauce tables show quarantine/<source>\nFix    docs/runbooks/rule-failed.md",
+        f"{''.join(mostly)}Not published: {', '.join(kept)}. Later steps not run.",
+        remedy=f"Look   cauce tables show {look}\nFix    docs/runbooks/rule-failed.md",
+    )
+
+
+def _mostly(ctx: StepContext, table: str) -> str | None:
+    """The rule and file that most of a batch's quarantined rows come from, with an example."""
+    if not ctx.lake.exists("quarantine", table):
+        return None
+    batch = staged_of(ctx.facts("clean"), table).batch
+    broken = ctx.lake.read("quarantine", table).where(F.col("_decided_in") == batch)
+    top = (
+        broken.select(F.element_at("_violations", 1).alias("rule"), "_file", "_record")
+        .groupBy("rule", "_file")
+        .agg(F.count(F.lit(1)).alias("rows"), F.min("_record").alias("record"))
+        .orderBy(F.desc("rows"), "rule", "_file")
+        .first()
+    )
+    if top is None:
+        return None
+    return (
+        f"Mostly {top['rule']}: {top['rows']:,} rows of {top['_file']}, e.g. record {top['record']}"
     )

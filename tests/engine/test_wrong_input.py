@@ -237,3 +237,16 @@ def test_failed_gate(cauce_with_spark: Command) -> None:
     assert "validate   FAILED: 2 pass, 1 fail" in ended.out
     assert re.search(r"orders\.shops +fail +", ended.out)
     assert not {table for table in ended.tables() if table.startswith(("clean", "training"))}
+
+
+@pytest.mark.spark
+def test_failed_budget_names_the_rule_and_file_that_most_rows_come_from(
+    cauce_with_spark: Command,
+) -> None:
+    ended = cauce_with_spark(
+        *("--set", "sources.orders.table_rules.quarantine_budget.max_quarantined=0%")
+    )
+    ended.check(65, "cauce tables show quarantine/orders")
+    assert re.search(
+        r"^Mostly \w+: 1 rows of data/orders/\S+\.csv, e\.g\. record \d+$", ended.err, re.M
+    )
