@@ -168,6 +168,5 @@ def _mostly(ctx: StepContext, table: str) -> str | None:
     )
     if top is None:
         return None
-    return (
-        f"Mostly {top['rule']}: {top['rows']:,} rows of {top['_file']}, e.g. record {top['record']}"
-    )
+    rows = f"{top['rows']:,} row{'' if top['rows'] == 1 else 's'}"
+    return f"Mostly {top['rule']}: {rows} of {top['_file']}, e.g. record {top['record']}"

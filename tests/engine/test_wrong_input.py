@@ -248,5 +248,5 @@ def test_failed_budget_names_the_rule_and_file_that_most_rows_come_from(
     )
     ended.check(65, "cauce tables show quarantine/orders")
     assert re.search(
-        r"^Mostly \w+: 1 rows of data/orders/\S+\.csv, e\.g\. record \d+$", ended.err, re.M
+        r"^Mostly \w+: 1 row of data/orders/\S+\.csv, e\.g\. record \d+$", ended.err, re.M
     )
