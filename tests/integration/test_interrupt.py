@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -25,7 +26,16 @@ def wait_for(line: str, out: Path) -> None:
         time.sleep(0.1)
 
 
+@pytest.fixture
+def hears_interrupts() -> Iterator[None]:
+    """What runs in the background is deaf to Ctrl-C, and so would be what it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.integration
+@pytest.mark.usefixtures("hears_interrupts")
 def test_interrupt_ends_the_run_with_130(tmp_path: Path) -> None:
     home = tmp_path / "a home [1]"
     shutil.copytree(ROOT / "tests" / "data" / "orders", home)
