@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -117,7 +118,7 @@ def load_classical(spark: SparkSession, folder: str) -> ClassicalModel:
         ) from error
     stages = None
     if content["constant"] is None:
-        stages = PipelineModel.read().session(spark).load(f"{folder}/{_STAGES}")
+        stages = PipelineModel.read().session(spark).load(_literal(f"{folder}/{_STAGES}"))
     return ClassicalModel(
         kind=content["kind"],
         params=content["params"],
@@ -127,3 +128,8 @@ def load_classical(spark: SparkSession, folder: str) -> ClassicalModel:
         stages=stages,
         shares=content["importance"],
     )
+
+
+def _literal(path: str) -> str:
+    """The path with the characters escaped that Spark would take for a pattern."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
