@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -77,6 +78,11 @@ def read_conf(path: Path) -> dict[str, str]:
             )
         settings[key] = value.strip()
     return settings
+
+
+def literal_path(path: str) -> str:
+    """The path as Spark's readers take it by its letters: they would expand brackets and stars."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from pyspark.sql import functions as F
 from features.encode import TableEncoder
 from pipelines.classical.design import build_design
 from pipelines.errors import ConfigError, InputMissingError
+from pipelines.session import literal_path
 
 SCORE = "score"
 PROBABILITY = "_probability"
@@ -118,7 +118,7 @@ def load_classical(spark: SparkSession, folder: str) -> ClassicalModel:
         ) from error
     stages = None
     if content["constant"] is None:
-        stages = PipelineModel.read().session(spark).load(_literal(f"{folder}/{_STAGES}"))
+        stages = PipelineModel.read().session(spark).load(literal_path(f"{folder}/{_STAGES}"))
     return ClassicalModel(
         kind=content["kind"],
         params=content["params"],
@@ -128,8 +128,3 @@ def load_classical(spark: SparkSession, folder: str) -> ClassicalModel:
         stages=stages,
         shares=content["importance"],
     )
-
-
-def _literal(path: str) -> str:
-    """The path with the characters escaped that Spark would take for a pattern."""
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)

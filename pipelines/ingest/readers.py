@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pipelines.ingest.convert import text_schema
 from pipelines.ingest.files import FoundFile
 from pipelines.project.sources import Files
+from pipelines.session import literal_path
 
 CORRUPT = "_corrupt_record"
 RESERVED = (CORRUPT, "_record", "_uri", "_metadata")  # columns that reading adds
@@ -41,7 +42,7 @@ def read_records(
     """
     frames = []
     for (header, _), group in groupby(sorted(found, key=_layout), key=_layout):
-        paths = [_no_glob(one.uri) for one in group]
+        paths = [literal_path(one.uri) for one in group]
         names, reader = header, spark.read
         if files.format == "parquet":
             frame = reader.parquet(*paths).withColumn(CORRUPT, F.lit(None).cast("string"))
@@ -88,11 +89,6 @@ def one_slash(uri: str) -> str:
 
 def _layout(one: FoundFile) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return one.header, one.types
-
-
-def _no_glob(path: str) -> str:
-    """The path as Spark takes it by its letters: it would expand brackets and stars."""
-    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

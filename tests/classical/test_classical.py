@@ -59,12 +59,14 @@ def test_a_loaded_model_scores_to_the_last_bit_as_the_saved_one(
     rows: DataFrame, tmp_path: Path, kind: str
 ):
     model = fit_classical(kind, PARAMS[kind], rows, label_of(kind), ENCODER, seed=7)
-    model.save(str(tmp_path))
-    loaded = load_classical(rows.sparkSession, str(tmp_path))
+    folder = tmp_path / "models [1] {a,b}*"  # Spark's readers would take the name for a pattern
+    folder.mkdir()
+    model.save(str(folder))
+    loaded = load_classical(rows.sparkSession, str(folder))
 
     assert scores(loaded, rows) == scores(model, rows)
     assert loaded.describe() == model.describe()
-    assert json.loads((tmp_path / "classical.json").read_text())["kind"] == kind
+    assert json.loads((folder / "classical.json").read_text())["kind"] == kind
 
 
 def test_baselines_are_the_mean_of_the_label(rows: DataFrame):
